@@ -1,12 +1,13 @@
-# Shared by the scripts here.
+# shellcheck shell=bash
+# Functions that the scripts in this folder share.
 
 say() { printf '==> %s\n' "$*"; }
 fail() { printf 'error: %s\n' "$*" >&2; exit 2; }
 
-# The comment at the head of the script, as its help.
+# Prints the comment at the head of a script as its help.
 show_help() { sed -n '2,/^[^#]/ { s/^# \{0,1\}//p }' "$1"; }
 
-# One key for some words and the contents of some files: key word... -- file...
+# Prints one key for words and the contents of files: key word... -- file...
 key() {
     local words=()
     while [ "$1" != -- ]; do words+=("$1"); shift; done
@@ -14,10 +15,10 @@ key() {
     { printf '%s\n' "${words[@]}"; cat /dev/null "$@"; } | sha256sum | cut -d' ' -f1
 }
 
-# A step is done if its stamp file holds its key.
+# True if a step is done: its stamp file holds its key.
 done_already() { [ -f "$1" ] && [ "$(cat "$1")" = "$2" ]; }
 
-# How many compilers fit; a source with LibTorch's headers takes about 2 GB.
+# Prints how many compilers fit: a source with LibTorch's headers takes about 2 GB.
 jobs_that_fit() {
     local cores memory
     cores=$(nproc)
@@ -35,10 +36,12 @@ find_nvcc() {
     return 1
 }
 
-# What PyTorch from PyPI (scripts/requirements/torch-cuda.txt) is built with, and the driver that this wants.
+# The CUDA version of PyTorch from PyPI (scripts/requirements/torch-cuda.txt), and the driver that it requires.
+# shellcheck disable=SC2034  # setup reads it
 torch_cuda=13 least_driver=580
 
-# Why nothing can be built with CUDA here; empty where it can. A LibTorch in TORCH_ROOT may be of any CUDA: CMake compares.
+# Prints why nothing can be built with CUDA here; prints nothing if it can. A LibTorch in TORCH_ROOT may have any CUDA
+# version, which CMake checks.
 no_cuda_because() {
     local nvcc release
     if ! nvcc=$(find_nvcc); then
@@ -46,11 +49,11 @@ no_cuda_because() {
         echo "no nvcc in the search path or in ${CUDA_HOME:-/usr/local/cuda}/bin"
     elif [ -z "${TORCH_ROOT:-}" ]; then
         release=$("$nvcc" --version | sed -n 's/.*release \([0-9.]*\).*/\1/p') || true
-        [ "${release%%.*}" = $torch_cuda ] || echo "$nvcc is of CUDA ${release:-(unknown)}, and PyTorch from PyPI of CUDA $torch_cuda"
+        [ "${release%%.*}" = $torch_cuda ] || echo "$nvcc has CUDA ${release:-(unknown)}, and PyTorch from PyPI has CUDA $torch_cuda"
     fi
 }
 
-# mpirun with what Open MPI wants for more ranks than cores, and in a container.
+# Prints mpirun with the options that Open MPI requires for more ranks than cores, and for root in a container.
 mpi_command() {
     local command=mpirun
     if mpirun --version 2>/dev/null | grep -q -E 'Open MPI|OpenRTE|prte'; then
@@ -60,7 +63,7 @@ mpi_command() {
     echo "$command"
 }
 
-# Runs a command that downloads below FOLDER, and says from time to time how far it has come:
+# Runs a command that downloads into FOLDER, and prints its progress from time to time:
 #   with_progress MEGABYTES FOLDER command...
 with_progress() {
     local total=$1 folder=$2 status=0 watcher
@@ -87,13 +90,13 @@ watch_folder() {
     done
 }
 
-megabytes_in() {  # of files that may vanish meanwhile
+megabytes_in() {  # files may vanish in the meantime
     local size
     size=$(du -sm "$1" 2>/dev/null | cut -f1) || true
     echo "${size:-0}"
 }
 
-# One line that goes on on a terminal; in a log a line about every 10 seconds: progress START TEXT
+# Rewrites one line on a terminal; writes a line about every 10 seconds to a log: progress START TEXT
 said_last=0
 progress() {
     local spent=$((SECONDS - $1))
@@ -106,7 +109,7 @@ progress() {
 }
 end_progress() { [ ! -t 1 ] || printf '\r\033[K'; }
 
-# What ninja prints, as progress; the compiler's messages stay as they are.
+# Shows ninja's steps as progress, and the compiler's messages unchanged.
 ninja_progress() {
     local line began=$SECONDS said_last=$SECONDS told='' made all left
     while IFS= read -r line; do
@@ -114,7 +117,7 @@ ninja_progress() {
             made=${BASH_REMATCH[1]} all=${BASH_REMATCH[2]}
             if [ -z "$told" ] && [ "$all" -gt 9 ]; then
                 told=yes began=$SECONDS said_last=$SECONDS
-                say "$all steps: about $(((all * seconds_a_step / $1 + 59) / 60)) min on $1 cores, less with what ccache keeps"
+                say "$all steps: about $(((all * seconds_a_step / $1 + 59) / 60)) min on $1 cores, less with ccache"
             fi
             left=$(((SECONDS - began) * (all - made) / (made > 0 ? made : 1)))
             progress "$began" "step $made of $all, about $left s left"
@@ -125,4 +128,4 @@ ninja_progress() {
     done
     end_progress
 }
-seconds_a_step=5  # of one core of 2023
+seconds_a_step=5  # measured on one core of a processor of 2023

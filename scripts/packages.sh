@@ -1,5 +1,6 @@
-# System packages, sourced by setup. A package is wanted only where what it brings is not there, so that
-# an MPI, HDF5 or compiler from elsewhere (a module, a prefix) is left alone.
+# shellcheck shell=bash
+# System packages, sourced by setup. A package is installed only if what it provides is missing: an MPI, HDF5 or
+# compiler from another place (a module, a prefix) is used as it is.
 
 has() { command -v "$1" >/dev/null; }
 has_header() {
@@ -11,13 +12,13 @@ has_header() {
 }
 
 missing=() helpful=()
-want() {  # want PACKAGES... if TEST: notes Debian's packages where the test fails
+want() {  # want PACKAGES... if TEST: records Debian's packages if the test fails
     local packages=()
     while [ "$1" != if ]; do packages+=("$1"); shift; done
     shift
     eval "$*" 2>/dev/null || missing+=("${packages[@]}")
 }
-also() { eval "$3" 2>/dev/null || helpful+=("$1"); }  # one to be had without, but installed beside others
+also() { eval "$3" 2>/dev/null || helpful+=("$1"); }  # an optional package, installed only together with others
 
 find_missing() {
     missing=() helpful=()
@@ -39,6 +40,8 @@ find_missing() {
     also lld if 'has ld.lld'
     also xz-utils if 'has xz'
     also hdf5-tools if 'has h5dump'
+    also shellcheck if 'has shellcheck'
+    also clang-tidy if 'has clang-tidy'
 }
 
 install_packages() {

@@ -5,14 +5,25 @@ import importlib
 import os
 import sys
 from importlib.metadata import PackageNotFoundError, version
+from types import ModuleType
 
-from . import conditions
-from .errors import AnalysisError
+from .basics.errors import AnalysisError
+from .selection import conditions
 
 COMMANDS = ("show", "plot", "report", "table", "collect", "compare", "ranks", "reproduce", "graph")
 
 
-def parser() -> argparse.ArgumentParser:
+def command_modules(arguments: list[str]) -> list[ModuleType]:
+    """Import the module of the command in `arguments`; the modules of all commands if the
+    arguments, such as --help, name none. A single command starts faster: only plot, report and
+    graph load Matplotlib, which takes a second."""
+    named = next((word for word in arguments if not word.startswith("-")), None)
+    return [importlib.import_module(f".commands.{name}", __package__)
+            for name in ([named] if named in COMMANDS else COMMANDS)]
+
+
+def parser(modules: list[ModuleType]) -> argparse.ArgumentParser:
+    """Return a parser of these modules' commands."""
     main = argparse.ArgumentParser(
         prog="dbench-analyze",
         description="Curves, tables and reports from result files of `dbench run`, and pictures of "
@@ -25,8 +36,8 @@ def parser() -> argparse.ArgumentParser:
     except PackageNotFoundError:
         pass
     commands = main.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name in COMMANDS:
-        module = importlib.import_module(f".commands.{name}", __package__)
+    for module in modules:
+        name = module.__name__.rpartition(".")[2]
         takes_runs = getattr(module, "TAKES_RUNS", True)
         sub = commands.add_parser(
             name, allow_abbrev=takes_runs, help=module.HELP,
@@ -35,8 +46,8 @@ def parser() -> argparse.ArgumentParser:
         )
         if takes_runs:
             sub.add_argument("runs", nargs="+", metavar="RUN",
-                             help="result file, folder of them, glob pattern, or a table of "
-                                  "`collect`")
+                             help="result file, folder of result files, glob pattern, or a table "
+                                  "of `collect`")
         if takes_runs or name == "reproduce":
             sub.add_argument("--where", "--only", dest="where", action="append", default=[],
                              metavar="FIELD=VALUE",
@@ -47,9 +58,11 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    main_parser = parser()
-    chosen, rest = main_parser.parse_known_args(arguments)
-    chosen.rest = rest  # parameters of a graph
+    """Run one command and return the exit status."""
+    words = sys.argv[1:] if arguments is None else arguments
+    main_parser = parser(command_modules(words))
+    chosen, rest = main_parser.parse_known_args(words)
+    chosen.rest = rest  # `graph` accepts any --KEY VALUE as a parameter of the graph
     if chosen.rest and chosen.takes_runs:
         main_parser.error(f"unrecognized arguments: {' '.join(chosen.rest)}")
     try:

@@ -1,4 +1,4 @@
-"""Synthetic result files for the tests, written once a session."""
+"""Fixtures that write synthetic result files for the tests."""
 
 import pytest
 from synthetic import Plan, write
@@ -6,7 +6,7 @@ from synthetic import Plan, write
 FIVE = (("C_complete", None), ("D_complete", "complete"), ("D_ring", "ring"), ("D_torus", "torus"),
         ("D_exponential", "exponential"))
 
-# what must not break a command: every way in which a run can lack something
+# Runs that lack something, one for each possibility; every command must handle all of them.
 ODD = {
     "one_replica": Plan(name="one_replica", replicas=1, ranks=1),
     "one_iteration": Plan(name="one_iteration", per_epoch=1, epochs=1),
@@ -25,7 +25,7 @@ ODD = {
 
 @pytest.fixture
 def make(tmp_path):
-    """Writes a result file: make(name="a", graph="ring", ...) -> its path."""
+    """Return a function that writes a result file: make(name="a", graph="ring", ...) -> path."""
 
     def writer(**plan):
         plan = Plan(**plan)
@@ -38,7 +38,7 @@ def make(tmp_path):
 
 @pytest.fixture(scope="session")
 def five(tmp_path_factory):
-    """A folder with the five implementations."""
+    """Return a folder with a run of each of the five implementations."""
     folder = tmp_path_factory.mktemp("five")
     for seed, (name, graph) in enumerate(FIVE):
         write(folder / f"{name}.h5", Plan(name=name, implementation=name, graph=graph, seed=seed))
@@ -47,7 +47,7 @@ def five(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def odd(tmp_path_factory):
-    """A folder with a file for each plan of ODD."""
+    """Return a folder with a file for each plan of ODD."""
     folder = tmp_path_factory.mktemp("odd")
     for name, plan in ODD.items():
         write(folder / f"{name}.h5", plan)

@@ -1,6 +1,6 @@
-"""Writes result files by the schema, with made-up but consistent numbers, for the tests.
+"""Writes result files by the schema, with invented but consistent numbers, for the tests.
 
-Everything here is written out from the format's definition and shares no code with the package.
+This module follows the definition of the format and shares no code with the package.
 `python synthetic.py FILE` writes a default file; with `--die` the process kills itself while
 the file is open in single-writer mode, with `--die-closing` while it is open to set `status`.
 """
@@ -23,7 +23,7 @@ DEGREE = {"complete": lambda n: n - 1, "ring": lambda n: min(2, n - 1),
 
 @dataclass
 class Plan:
-    """What to write. `graph` None is centralized training."""
+    """A run to write. `graph` None means centralized training."""
 
     name: str = "ring"
     implementation: str | None = "D_ring"
@@ -45,18 +45,18 @@ class Plan:
     device: str = "cpu"
     reduction: str = "auto"
     cpus: int = 4
-    bound: bool = False  # each rank to cores of its own
+    bound: bool = False  # the launcher binds each rank to its own cores
     precision: str = "f4"
     spec: dict = field(default_factory=dict)
     seed: int = 1
     final: float | None = None  # last accuracy of the mean model
     delay: float | None = None  # seconds that /delays add to each step of each rank
-    spread: float | None = None  # how far the replicas lie apart, in place of the graph's
+    spread: float | None = None  # distance of the replicas from each other; None: that of the graph
 
 
 def measures(a: np.ndarray) -> dict[str, np.ndarray]:
-    """The four measures [J, T] of the tensors' norms a[J, n, T], as the format defines them; 0
-    where the denominator is 0."""
+    """Return the four measures [J, T] of the tensors' norms a[J, n, T], as the format defines them;
+    0 if the denominator is 0."""
     n, mean = a.shape[1], a.mean(axis=1)
     q1, q3 = np.percentile(a, (25, 75), axis=1) if a.size else (mean, mean)
     gini = sum(abs(a - a[:, [i]]).sum(axis=1) for i in range(n))
@@ -78,7 +78,7 @@ def text(value: str, size: int = 0):
 
 
 def mixing(plan: Plan) -> np.ndarray:
-    """W of the plan's graph, uniform weights."""
+    """Return W of the plan's graph, with uniform weights."""
     n = plan.replicas
     links = np.eye(n)
     hops = {"complete": range(n), "ring": (1, -1), "torus": (1, -1, 2, -2),
@@ -91,7 +91,7 @@ def mixing(plan: Plan) -> np.ndarray:
 
 
 def content(plan: Plan) -> dict[str, np.ndarray]:
-    """All data sets by path."""
+    """Return all data sets by path."""
     rng = np.random.default_rng(plan.seed)
     n, r, T = plan.replicas, plan.ranks, len(TENSORS)
     I = plan.per_epoch * plan.epochs  # noqa: E741 (axes are named as the format names them)
@@ -99,13 +99,13 @@ def content(plan: Plan) -> dict[str, np.ndarray]:
     numel = np.array([size for _, size, _ in TENSORS])
     mixes = {None: 0.0, "complete": 0.15, "exponential": 0.3, "torus": 0.5, "ring": 1.0}[plan.graph]
     mixes = mixes if plan.spread is None else plan.spread
-    # spread over time
+    # the spread decreases over time
     scale = mixes * np.exp(-3 * t / max(1, I)) * (1 - np.exp(-(t + 1) / 5)) * (n > 1)
     f = plan.precision
 
     norm = np.sqrt(numel)[None, None, :] * (1 + 0.3 * t / max(1, I))[:, None, None]
     norm = norm * (1 + 0.05 * scale[:, None, None] * rng.standard_normal((I, n, T)))
-    norm[:1, :, 2] = 0.0  # a bias that starts at zero: 0 where the denominator is 0
+    norm[:1, :, 2] = 0.0  # a bias that starts at zero, so that a denominator is 0
     norm = norm.astype(f)
     variance = (0.02 * scale[:, None] * (1 + 0.5 * rng.random((I, T)))) ** 2
     loss = 2.3 * np.exp(-2 * t / max(1, I))[:, None] + 0.1 * rng.random((I, n))

@@ -1,12 +1,13 @@
-"""Figures over many runs: which lines there are, what correlations are printed, what is refused."""
+"""Tests of figures over many runs: their lines, the printed correlations, and refused requests."""
 
 import dbench_analysis as da
 import h5py
 import numpy as np
 import pytest
-from dbench_analysis import differences, figures
 from dbench_analysis.cli import main
-from dbench_analysis.figures import across, communication, convergence, early
+from dbench_analysis.figures import across, communication, convergence, drawing, early
+from dbench_analysis.naming import differences
+from dbench_analysis.tables import early_correlations
 
 FIVE = (("C_complete", None), ("D_complete", "complete"), ("D_exponential", "exponential"),
         ("D_torus", "torus"), ("D_ring", "ring"))
@@ -18,7 +19,8 @@ def opened(folder):
 
 @pytest.fixture
 def scaled(make, tmp_path):
-    """Two graphs at 4 and 8 replicas with fixed local and with fixed global batch, two seeds."""
+    """Return a folder with runs of two graphs at 4 and 8 replicas, with a fixed local and with a
+    fixed global batch, with two seeds each."""
     for name, graph in (("D_ring", "ring"), ("D_torus", "torus")):
         for n, batch in ((4, 32), (8, 32), (8, {"global": 128})):
             for seed in (1, 2):
@@ -47,7 +49,7 @@ def test_fixed_local_and_fixed_global_batch_are_different_lines(scaled):
 
 def test_seeds_are_one_line_with_a_band(scaled):
     runs = opened(scaled)
-    groups = differences.alike(runs)
+    groups = differences.by_setting(runs)
     assert sorted(len(group) for group in groups) == [2] * 6
     labels = differences.setting_labels([group[0] for group in groups])
     assert len(set(labels)) == 6 and "D_ring, n=4" in labels
@@ -61,7 +63,7 @@ def test_convergence_over_bytes_and_seconds(make):
         line = convergence.figure([run], "bytes").axes[0].lines[0]
         assert line.get_xdata()[-1] == pytest.approx(100 * 2 * 6058 * 4 / 1e6)
         line = convergence.figure([run], "seconds").axes[0].lines[0]
-        epochs = run.iterations["step_time"][:].reshape(5, 20, 4)  # all ranks meet at their ends
+        epochs = run.iterations["step_time"][:].reshape(5, 20, 4)  # ranks meet at its end
         assert list(line.get_xdata()[1:]) == pytest.approx(
             np.cumsum(epochs.sum(axis=1).max(axis=1)))
         assert list(convergence.figure([run],
@@ -71,7 +73,7 @@ def test_convergence_over_bytes_and_seconds(make):
 def test_virtual_seconds_are_those_of_the_last_replica(make):
     runs = []
     for name in ("a", "b"):
-        runs.append(make(name=name, replicas=4, ranks=1))  # whose real times do not compare
+        runs.append(make(name=name, replicas=4, ranks=1))  # real times do not compare
         with h5py.File(runs[-1], "r+") as file:
             file["iterations/replica_time"] = np.arange(400).reshape(100, 4) / 8
     opened = [da.open(run) for run in runs]
@@ -96,7 +98,7 @@ def test_rank_correlations_with_and_without_c_complete(make, tmp_path, capsys):
     rows = [line for line in out.splitlines() if "20 %" in line and "mean model" in line]
     assert len(rows) == 2 and rows[0].startswith("before averaging")
     assert rows[1].startswith("after averaging")
-    for row in rows:  # five settings in perfect opposite order, then four; twice, before and after
+    for row in rows:  # all five settings in opposite order, and four without C_complete
         assert "-1.00 (n = 5, p = 0.033)" in row and "-1.00 (n = 4, p = 0.17)" in row
     assert "-1.00 (n = 5) " in next(line for line in out.splitlines() if "30 %" in line)
     assert "no p for 30 %, which is not one of the windows fixed in advance" in out
@@ -106,14 +108,14 @@ def test_rank_correlations_with_and_without_c_complete(make, tmp_path, capsys):
 
 
 def test_seeds_repeat_a_setting_and_do_not_make_others(make, tmp_path):
-    """Three graphs in order and six seeds: as 18 points p would be below 0.0001."""
+    """Three graphs in perfect order with six seeds each: 18 points would give p below 0.0001."""
     for name, graph in FIVE[1:4]:
         for seed in range(6):
             make(name=f"{name}-{seed}", implementation=name, graph=graph, per_epoch=10, epochs=2,
                  seed=seed, spec={"seed": seed})
-    assert "-1.00 (n = 3, p = 0.33)" in early.words(opened(tmp_path))
+    assert "-1.00 (n = 3, p = 0.33)" in early_correlations.text(opened(tmp_path))
     make(name="other", implementation="D_ring", graph="ring", replicas=4)
-    told = early.words(opened(tmp_path))
+    told = early_correlations.text(opened(tmp_path))
     assert "p =" not in told and "the runs differ in /replicas, too" in told
 
 
@@ -146,7 +148,7 @@ def test_connections_stand_where_the_degrees_are(five):
 def test_odd_runs_in_figures_over_many(odd, tmp_path):
     for kind in ("convergence", "early", "connections", "scale"):
         assert main(["plot", str(odd), "-o", str(tmp_path), "--kind", kind, "--dpi", "30"]) == 0
-        assert (tmp_path / f"{kind}.png").exists() and figures.KINDS[kind].reading
+        assert (tmp_path / f"{kind}.png").exists() and drawing.KINDS[kind].reading
 
 
 def test_very_unlike_amounts_of_bytes_are_on_a_logarithmic_axis(make, monkeypatch):

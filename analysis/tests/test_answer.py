@@ -1,10 +1,9 @@
-"""The sentences that open a report of several runs."""
+"""Tests of the sentences at the beginning of a report of several runs."""
 
 import re
 
-from dbench_analysis import answer
 from dbench_analysis import open as open_run
-from dbench_analysis.commands import report
+from dbench_analysis.pages import answer, report
 
 
 def told(*paths):

@@ -1,4 +1,4 @@
-"""The report of several runs in a real browser: sort, filter, hover, widths, no errors."""
+"""Tests of the report of several runs in a real browser: sort, filter, hover, widths, no errors."""
 
 import html
 import json
@@ -16,7 +16,8 @@ pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no chromium to open the re
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    """A report of three settings with three seeds each, and the script that tries it."""
+    """Return a report of three settings with three seeds each, which contains the script that tests
+    it."""
     from synthetic import Plan, write
 
     folder = tmp_path_factory.mktemp("browser")

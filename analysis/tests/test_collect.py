@@ -1,5 +1,4 @@
-"""`collect`: one row per run, what stands in it, what a broken file costs, and how long it
-takes."""
+"""Tests of `collect`: rows, columns, damaged files, and the time that it takes."""
 
 import re
 import shutil
@@ -7,10 +6,12 @@ import time
 
 import pandas as pd
 import pytest
-from dbench_analysis import collected, fields, figures, select, series
+from dbench_analysis.basics.errors import AnalysisError
 from dbench_analysis.cli import main
-from dbench_analysis.collected import Condition
-from dbench_analysis.errors import AnalysisError
+from dbench_analysis.figures import drawing
+from dbench_analysis.quantities import fields, series
+from dbench_analysis.selection import collection, opening
+from dbench_analysis.selection.conditions import Condition
 
 
 def test_a_row_says_what_the_file_says(make, tmp_path):
@@ -99,14 +100,14 @@ def test_a_thousand_files_take_less_than_a_minute(make, tmp_path):
 def test_several_processes_give_the_same_table_and_faults(five, odd, tmp_path, monkeypatch):
     (tmp_path / "text.h5").write_text("not a result")
     named, keys = [str(five), str(tmp_path), str(odd)], list(fields.COLLECTED)
-    alone = collected.collect(named, keys)
+    alone = collection.collect(named, keys)
     used = []
-    pool = collected.ProcessPoolExecutor
-    monkeypatch.setattr(collected, "ProcessPoolExecutor", lambda workers,
+    pool = collection.ProcessPoolExecutor
+    monkeypatch.setattr(collection, "ProcessPoolExecutor", lambda workers,
                         context: used.append(workers) or pool(workers, context))
-    monkeypatch.setattr(collected, "PARALLEL", 10)
-    monkeypatch.setattr(collected.os, "sched_getaffinity", lambda _: {0, 1})
-    together = collected.collect(named, keys)
+    monkeypatch.setattr(collection, "PARALLEL", 10)
+    monkeypatch.setattr(collection.os, "sched_getaffinity", lambda _: {0, 1})
+    together = collection.collect(named, keys)
     pd.testing.assert_frame_equal(alone.frame, together.frame)
     assert (used == [2] and alone.specs == together.specs and alone.faults == together.faults
             and "text.h5" in together.faults[0])
@@ -134,14 +135,15 @@ def test_conditions():
 
 @pytest.fixture
 def without_files(make, tmp_path):
-    """A table of runs with two seeds each, and the table when the files are gone."""
+    """Return a table of runs with two seeds each whose result files were removed, and the specs and
+    values that the files had."""
     for name, graph in (("D_ring", "ring"), ("D_torus", "torus"), ("C_complete", None)):
         for seed in (1, 2):
             make(name=f"{name}-s{seed}", implementation=name, graph=graph, seed=seed,
                  spec={"seed": seed, "optimizer": {"lr": 0.1, "type": "sgd"}})
     table = tmp_path / "runs.csv"
     assert main(["collect", str(tmp_path), "-o", str(table)]) == 0
-    before = select.open_runs([str(table)], rows=True)
+    before = opening.open_runs([str(table)], rows=True)
     drawn = {run.name: (run.spec, values(run)) for run in before}
     for run in before:
         run.close()
@@ -157,13 +159,13 @@ def values(run):
 
 def test_rows_say_of_runs_what_their_files_said(without_files):
     table, drawn = without_files
-    for run in select.open_runs([table], rows=True):
+    for run in opening.open_runs([table], rows=True):
         spec, expected = drawn[run.name]
         assert run.spec == spec
         told = values(run)
         assert told[:2] == expected[:2]
         assert told[2:] == pytest.approx(expected[2:], nan_ok=True)
-    found = select.open_runs([table], ["implementation=D_ring", "/optimizer/lr<1", "seed=2"], True)
+    found = opening.open_runs([table], ["implementation=D_ring", "/optimizer/lr<1", "seed=2"], True)
     assert [run.name for run in found] == ["D_ring-s2"]
 
 
@@ -173,8 +175,8 @@ def test_figures_of_ends_need_no_result_files(without_files, tmp_path, capsys):
     assert {path.stem for path in (tmp_path / "plots").iterdir()} == {
         "variance-accuracy", "connections", "scale"}
     assert "C_complete-s1.h5 is not there, nor are 5 more" in capsys.readouterr().out
-    runs = select.open_runs([table], rows=True)
-    (_, figure), = figures.drawn(figures.KINDS["variance-accuracy"], runs)
+    runs = opening.open_runs([table], rows=True)
+    (_, figure), = drawing.drawn(drawing.KINDS["variance-accuracy"], runs)
     axis, = figure.axes
     assert axis.get_title("left") == "early spread and final accuracy"
     assert {text.get_text() for text in figure.legends[0].get_texts()} > {

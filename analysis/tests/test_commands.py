@@ -1,6 +1,7 @@
-"""The commands, called as a user calls them, on ordinary and on odd runs."""
+"""Tests of all commands on ordinary runs and on runs that lack something."""
 
 import csv
+import inspect
 import io
 import os
 import re
@@ -11,9 +12,8 @@ import h5py
 import numpy as np
 import pytest
 from conftest import ODD
-from dbench_analysis import figures
 from dbench_analysis.cli import COMMANDS, main
-from dbench_analysis.commands.plot import NAMES
+from dbench_analysis.figures import drawing
 
 
 def test_show_one(five, capsys):
@@ -79,7 +79,7 @@ def test_odd_runs(odd, capsys, name):
                                   "no_finite_value", "no_accuracy", "everything"])
 def test_figures_of_odd_runs(odd, tmp_path, name):
     assert main(["plot", str(odd / f"{name}.h5"), "-o", str(tmp_path), "--dpi", "30"]) == 0
-    assert len(list(tmp_path.glob("*.png"))) == len(NAMES)
+    assert len(list(tmp_path.glob("*.png"))) == len(drawing.KINDS)
 
 
 @pytest.mark.filterwarnings("error")
@@ -103,8 +103,8 @@ def test_report_is_one_self_contained_page(five, tmp_path):
     assert not re.search(
         r"<(script\s|link|iframe)|@import|url\(|https?://(?!www\.w3\.org/)|fetch\(|import\(", page)
     assert "Two &lt;ways&gt;" in page and "&lt;&amp;&gt;" in page, "text from files is escaped"
-    silent = {"variance-accuracy", "early", "scale", "adaptation"}  # answered above, or too few
-    for kind in figures.KINDS:
+    silent = {"variance-accuracy", "early", "scale", "adaptation"}  # too few runs, or in the answer
+    for kind in drawing.KINDS:
         assert (page.count(f'id="{kind}"') == page.count(f'href="#{kind}"') == (kind not in silent))
     assert "all-reduce equivalent" in page and "rho_period" in page and "OMP_NUM_THREADS" in page
     assert page.count("Times are not to be compared") >= 2, "in the summary and beside the times"
@@ -161,8 +161,24 @@ def test_help_has_examples(capsys):
             main([command, "--help"])
         assert end.value.code == 0 and f"dbench-analyze {command}" in capsys.readouterr().out.split(
             "examples:")[1]
-    assert NAMES == tuple(
-        figures.KINDS), "the kinds stand in two places so that --help need not load matplotlib"
+
+
+def test_only_commands_that_draw_load_matplotlib(five):
+    """Loading Matplotlib takes a second. The table of kinds does not load it."""
+    code = ("import sys; import dbench_analysis as da; da.open; "
+            "import dbench_analysis.figures.kinds; from dbench_analysis.cli import main; "
+            f"main(['show', {str(five)!r}]); assert 'matplotlib' not in sys.modules")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                          env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
+    assert done.returncode == 0, done.stderr
+
+
+def test_kinds_and_drawing_functions_belong_together():
+    """Each kind has a function, which accepts the options that the kind names."""
+    for name, kind in drawing.KINDS.items():
+        parameters = inspect.signature(drawing.DRAW[name]).parameters.values()
+        accepted = {p.name for p in parameters if p.default is not p.empty} - {"each"}
+        assert accepted == {*kind.options}
 
 
 def test_a_closed_pipe_is_no_error(five):

@@ -1,13 +1,13 @@
-"""Times of runs that are no measurement are never set side by side without saying so."""
+"""Tests that times which are no measurements are never compared without a warning."""
 
 import json
 
 import dbench_analysis as da
 import h5py
 import pytest
-from dbench_analysis import differences, names
-from dbench_analysis.comparable import caveats, statement
 from dbench_analysis.figures import style
+from dbench_analysis.naming import differences, names
+from dbench_analysis.quantities.comparability import caveats, statement
 
 FAIR = dict(replicas=4, ranks=4, cpus=4, reduction="library")
 
@@ -32,7 +32,7 @@ def test_caveats(make, plan, reasons):
 @pytest.mark.parametrize("said, expected", [("library", []),
                                             ("reproducible", ["reproducible reductions"])])
 def test_between_cards_a_run_says_how_it_reduced(make, said, expected):
-    """Left to the program: in 16 bits it is not the library."""
+    """With "auto" the program chooses, and it does not choose the library for rows in 16 bits."""
     path = make(**FAIR | {"reduction": "auto", "device": "cuda:0"})
     with h5py.File(path, "r+") as file:
         facts = json.loads(file["provenance"][()]) | {"environment": {"reduction": said}}

@@ -1,10 +1,10 @@
-"""The band in which a controller changes nothing, as the figure draws it."""
+"""Tests of the drawn band in which a controller changes nothing."""
 
 import dbench_analysis as da
 import h5py
 import numpy as np
 import pytest
-from dbench_analysis import figures
+from dbench_analysis.figures import drawing
 
 DISPERSION, CONSENSUS = "coefficient of variation", "consensus distance"
 VARIANCE = {"type": "ada_variance", "every": {"iterations": 4}, "measure": "gini",
@@ -15,27 +15,28 @@ CONTROL = {"type": "consensus_control", "by": "degree", "every": {"iterations": 
 
 @pytest.fixture
 def controlled(make):
-    """Writes a run whose graph a controller sets: controlled("name", graph, ...) -> its path."""
+    """Return a function that writes a run whose graph a controller sets: controlled("name", graph,
+    ...) -> its path."""
     return lambda name, graph, **plan: make(name=name, implementation=None,
                                             spec={"graph": graph}, **plan)
 
 
 def drawn(*paths):
-    """{title of a panel: vertices [points, 2] of each band in it}, and the legend's entries."""
-    (_, figure), = figures.drawn(figures.KINDS["adaptation"], [da.open(path) for path in paths])
+    """Return {title of a panel: vertices [points, 2] of its bands}, and the legend's entries."""
+    (_, figure), = drawing.drawn(drawing.KINDS["adaptation"], [da.open(path) for path in paths])
     bands = {axis.get_title("left"): [patch.get_paths()[0].vertices for patch in axis.collections
                                       if patch.get_hatch()] for axis in figure.axes}
     return bands, [text.get_text() for text in figure.legends[0].get_texts()]
 
 
 def edges(vertices):
-    """{x: (lowest, highest)} of a band."""
+    """Return {x: (lowest, highest)} of a band."""
     return {x: (vertices[vertices[:, 0] == x, 1].min(), vertices[vertices[:, 0] == x, 1].max())
             for x in np.unique(vertices[:, 0])}
 
 
 def largest(values, every):
-    """The largest of the values that a controller has checked, after each iteration."""
+    """Return, after each iteration, the largest of the values that a controller has checked."""
     checked = np.where((np.arange(len(values)) + 1) % every == 0, values, 0)
     return np.maximum.accumulate(checked)[every - 1 :]
 
@@ -78,9 +79,9 @@ def test_a_band_stands_on_no_other_measure(controlled, make):
 
 
 def test_a_report_has_the_band_of_a_controller_that_never_acted(controlled, make):
-    tells = figures.KINDS["adaptation"].tells
-    assert tells([da.open(controlled("idle", CONTROL | {"target": 1e9}))])
-    assert not tells([da.open(make(name="ring"))])
+    relevant = drawing.KINDS["adaptation"].relevant
+    assert relevant([da.open(controlled("idle", CONTROL | {"target": 1e9}))])
+    assert not relevant([da.open(make(name="ring"))])
 
 
 def test_without_a_controller_there_is_no_band(make):

@@ -1,5 +1,5 @@
-"""Damaged files: whatever is done to one, every command ends with a status and one line that names
-the file, never with a traceback. And `show` reads no more of a long run than it prints."""
+"""Tests of damaged files: every command ends with a status and one line that names the file, and
+never with a traceback. `show` reads no more of a long run than it prints."""
 
 import json
 import multiprocessing
@@ -10,8 +10,8 @@ import time
 import h5py
 import numpy as np
 import pytest
-from dbench_analysis import hdf5
 from dbench_analysis.cli import main
+from dbench_analysis.reading import hdf5
 from synthetic import Plan, write
 
 COMMANDS = (["show", "{file}"], ["show", "{file}", "--verify"], ["show", "{file}", "{good}"],
@@ -47,7 +47,7 @@ def gone(file, rng):
 
 
 def renamed(file, rng):
-    """A group, or a column of another shape and type, where a column should be."""
+    """Replace a column by a group, or by a column of another shape and type."""
     name = rng.choice(places(file))
     del file[name]
     if rng.random() < 0.2:
@@ -99,7 +99,7 @@ def good(tmp_path_factory):
 
 
 def ended(commands, file, good, out, capsys):
-    """Every command ends with 0, 1 or 2, and says of a file at fault which one it is."""
+    """Check that every command ends with status 0, 1 or 2, and that an error names its file."""
     for command in commands:
         words = [word.format(file=file, good=good, out=out) for word in command]
         status = main(words)
@@ -140,7 +140,8 @@ def test_bytes_of_any_kind(good, tmp_path, capsys, seed, monkeypatch):
 
 
 def ended_in_time(commands, file, good, out, capsys):
-    """As `ended`, in a process of its own: what HDF5 does for ever cannot be stopped inside."""
+    """Do the same as `ended` in a separate process, because an endless loop inside HDF5 cannot be
+    stopped."""
     process = multiprocessing.get_context("fork").Process(
         target=ended, args=(commands, file, good, out, capsys))
     process.start()
@@ -154,7 +155,7 @@ def ended_in_time(commands, file, good, out, capsys):
 
 @pytest.fixture(scope="module")
 def abandoned(good, tmp_path_factory):
-    """A file that bears its writer's mark, though nobody writes it any more."""
+    """Return a file with its writer's mark, which no process writes any more."""
     path = tmp_path_factory.mktemp("abandoned") / "run.h5"
     file = write(path, Plan(name="good", epochs=2, per_epoch=10), "swmr")
     copy = path.with_name("copy.h5")
@@ -166,7 +167,7 @@ def abandoned(good, tmp_path_factory):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("mark", [0x01, 0x02, 0x04, 0x05, 0xFF])
 def test_any_mark_of_a_writer(abandoned, good, tmp_path, capsys, mark, monkeypatch):
-    """Set by hand, without the checksum that belongs to it: the rows are there."""
+    """The mark is changed without its checksum, and the rows can still be read."""
     monkeypatch.setattr(hdf5, "PATIENCE", 0.2)
     path, content = tmp_path / "marked.h5", bytearray(abandoned.read_bytes())
     assert content[hdf5.FLAGS_AT] == hdf5.WRITING | hdf5.SWMR
@@ -193,16 +194,17 @@ def test_damage_that_looks_like_an_unfinished_write(abandoned, good, tmp_path, c
 def test_a_pipe_is_refused(tmp_path, capsys):
     os.mkfifo(tmp_path / "pipe.h5")
     assert main(["show", str(tmp_path / "pipe.h5")]) == 2
-    assert "is no regular file" in capsys.readouterr().err
+    assert "is not a regular file" in capsys.readouterr().err
 
 
 def test_show_reads_what_it_prints(make, monkeypatch, capsys):
-    """Of a long run: no norms, and of what has a number for each tensor the last row."""
+    """For a long run, `show` reads no norms, and only the last row of columns with a number per
+    tensor."""
     path, long = make(per_epoch=5, epochs=2), 1_000_000
     with h5py.File(path, "r+", libver="latest") as file:
         for group in ("iterations", "parameters"):
             for data in file[group].values():
-                data.resize(long, axis=0)  # the rows more are zeros that no chunk holds
+                data.resize(long, axis=0)  # no chunk holds the additional rows, which read as zeros
     read, get = {}, h5py.Dataset.__getitem__
 
     def counted(self, where, **how):

@@ -1,4 +1,5 @@
-"""docs/notebook.ipynb: its cells run as they stand, on shorter runs, and show what they showed."""
+"""Tests that the cells of docs/notebook.ipynb run, on shorter runs, and show the same kinds of
+output as before."""
 
 import ast
 import importlib.util
@@ -20,7 +21,7 @@ def cells():
 
 
 def source(cell) -> str:
-    """A cell of the test: shorter runs, and fewer."""
+    """Return the text of a cell with fewer and shorter runs."""
     short = {'"epochs": 4': '"epochs": 1', "range(1, 7)": "range(1, 3)"}
     text = "".join(cell["source"])
     for long, brief in short.items():
@@ -29,12 +30,12 @@ def source(cell) -> str:
 
 
 def forms(outputs) -> list[set]:
-    """How each output can be shown."""
+    """Return the forms in which each output can be shown."""
     return [{"text/plain", *FORMS} & set(out["data"]) for out in outputs if "data" in out]
 
 
 def executed(code: str, names: dict):
-    """Runs a cell; the value of its last line, which a notebook shows."""
+    """Run a cell and return the value of its last line, which a notebook shows."""
     parsed = ast.parse(code)
     last = parsed.body[-1]
     shown = ast.Expression(parsed.body.pop().value) if isinstance(last, ast.Expr) else None
@@ -44,7 +45,7 @@ def executed(code: str, names: dict):
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """The folder in which the cells run, with the program at hand."""
+    """Return the folder in which the cells run, with DBENCH_PROGRAM set."""
     if not PROGRAM.exists():
         pytest.skip(f"no program at {PROGRAM}")
     pytest.importorskip("xarray")

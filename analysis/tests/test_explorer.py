@@ -1,5 +1,5 @@
-"""The report of many runs: what its table and curves say, that nothing is loaded, and that its
-script works."""
+"""Tests of the report of many runs: the contents of its table and curves, its script, and that it
+loads nothing."""
 
 import html
 import json
@@ -10,14 +10,15 @@ from pathlib import Path
 
 import dbench_analysis as da
 import pytest
-from dbench_analysis import explorer, fields
 from dbench_analysis.cli import main
-from dbench_analysis.page import asset
+from dbench_analysis.pages import explorer
+from dbench_analysis.pages.html import asset
+from dbench_analysis.quantities import fields
 
 
 @pytest.fixture
 def many(make, tmp_path):
-    """Fourteen runs of two implementations."""
+    """Return a folder with fourteen runs of two implementations."""
     for name, graph in (("D_ring", "ring"), ("D_torus", "torus")):
         for seed in range(1, 8):
             make(name=f"{name}-s{seed}", implementation=name, graph=graph, per_epoch=4, epochs=3,

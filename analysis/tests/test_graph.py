@@ -1,4 +1,4 @@
-"""`dbench-analyze graph`: what is computed of matrices, and pictures of the program's graphs."""
+"""Tests of `dbench-analyze graph`: quantities of matrices, and pictures of the program's graphs."""
 
 import os
 import shutil
@@ -6,12 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dbench_analysis import figures
-from dbench_analysis import graph as graphs
+from dbench_analysis.basics.errors import AnalysisError
 from dbench_analysis.cli import main
-from dbench_analysis.commands.graph import entries, understood
-from dbench_analysis.errors import AnalysisError
+from dbench_analysis.commands import graph as command
+from dbench_analysis.figures import drawing
 from dbench_analysis.figures.graph import picture, thinned
+from dbench_analysis.figures.page_layout import Page
+from dbench_analysis.graphs import graph, matrices
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -30,45 +31,45 @@ def hypercube_rounds(n):
 
 
 def test_complete_graph_agrees_after_one_step():
-    assert list(graphs.disagreement([np.full((48, 48), 1 / 48)] * 3, 48)) == [1, 0, 0, 0]
+    assert list(matrices.disagreement([np.full((48, 48), 1 / 48)] * 3, 48)) == [1, 0, 0, 0]
 
 
 def test_one_peer_hypercube_is_exact_after_log2_n_rounds():
-    curve = graphs.disagreement(hypercube_rounds(16), 16)
+    curve = matrices.disagreement(hypercube_rounds(16), 16)
     assert (curve[:4] > 0).all() and curve[4] == 0
-    assert graphs.product(hypercube_rounds(16), 16) == pytest.approx(np.full((16, 16), 1 / 16))
+    assert matrices.product(hypercube_rounds(16), 16) == pytest.approx(np.full((16, 16), 1 / 16))
 
 
 def test_ring_decays_at_its_rate():
-    curve = graphs.disagreement([ring(16)] * 200, 16)
+    curve = matrices.disagreement([ring(16)] * 200, 16)
     assert curve[-1] / curve[-2] == pytest.approx((1 + 2 * np.cos(2 * np.pi / 16)) / 3, rel=1e-6)
 
 
 def test_push_sum_is_divided_by_its_weights():
-    w = np.array([[0.5, 0.0, 1.0], [0.5, 0.5, 0.0], [0.0, 0.5, 0.0]])  # only columns sum to 1
-    assert graphs.disagreement([w] * 80, 3)[-1] < 1e-12
+    w = np.array([[0.5, 0.0, 1.0], [0.5, 0.5, 0.0], [0.0, 0.5, 0.0]])  # rows do not sum to 1
+    assert matrices.disagreement([w] * 80, 3)[-1] < 1e-12
 
 
 def test_one_replica_has_no_disagreement():
-    assert list(graphs.disagreement([np.eye(1)] * 2, 1)) == [0, 0, 0]
+    assert list(matrices.disagreement([np.eye(1)] * 2, 1)) == [0, 0, 0]
 
 
 def test_spectra_in_closed_form():
     closed = np.sort((1 + 2 * np.cos(2 * np.pi * np.arange(12) / 12)) / 3)
-    found = graphs.eigenvalues(ring(12))
+    found = matrices.eigenvalues(ring(12))
     assert np.isrealobj(found) and np.sort(found) == pytest.approx(closed) and found[
         0] == pytest.approx(1)
     one_way = (np.eye(9) + np.roll(np.eye(9), 1, axis=0)) / 2
     closed = (1 + np.exp(-2j * np.pi * np.arange(9) / 9)) / 2
-    found = graphs.eigenvalues(one_way)
+    found = matrices.eigenvalues(one_way)
     assert np.sort_complex(found.round(12)) == pytest.approx(np.sort_complex(closed.round(12)))
     directed = np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.3, 0.3, 0.4]])
-    assert not graphs.circulant(directed) and graphs.circulant(one_way)
-    assert abs(graphs.eigenvalues(directed)[0]) == pytest.approx(1)
+    assert not matrices.circulant(directed) and matrices.circulant(one_way)
+    assert abs(matrices.eigenvalues(directed)[0]) == pytest.approx(1)
 
 
 def test_links_go_from_the_replica_that_is_used():
-    one_way, both = graphs.links(np.array([[0.5, 0.5, 0.0], [0.5, 0.0, 0.5], [0.0, 0.0, 1.0]]))
+    one_way, both = matrices.links(np.array([[0.5, 0.5, 0.0], [0.5, 0.0, 0.5], [0.0, 0.0, 1.0]]))
     assert one_way.tolist() == [[2, 1]] and both.tolist() == [[0, 1]]
 
 
@@ -82,8 +83,9 @@ def test_large_matrices_keep_their_links_in_the_picture():
 
 
 def test_words_of_a_type_and_of_a_comparison():
-    assert understood(["--k", "8", "ring", "--lazy=0.5"]) == ("ring", {"k": "8", "lazy": "0.5"})
-    assert entries("ring,torus:k=8:lazy=0.5") == [("ring", {}),
+    assert command.parse_graph(["--k", "8", "ring", "--lazy=0.5"]) == (
+        "ring", {"k": "8", "lazy": "0.5"})
+    assert command.entries("ring,torus:k=8:lazy=0.5") == [("ring", {}),
                                                   ("torus", {"k": "8", "lazy": "0.5"})]
 
 
@@ -96,7 +98,7 @@ def test_words_of_a_type_and_of_a_comparison():
     (["ring", "--n", "0"], "out of range"),
     (["ring", "--n", "8", "-o", "ring.h5"], "does not end in .png, .pdf or .svg"),
     (["--n", "8", "--compare", "ring,:k=3"], "is no TYPE:KEY=VALUE"),
-    (["--n", "8", "--k", "3", "--compare", "ring"], "of which type"),
+    (["--n", "8", "--k", "3", "--compare", "ring"], "does not say for which type"),
     (["ring", "--n", "8", "--program", "{tmp}/nowhere"], "no such program"),
 ])
 def test_faults_end_with_status_2(tmp_path, capsys, words, reason):
@@ -108,11 +110,11 @@ def test_faults_end_with_status_2(tmp_path, capsys, words, reason):
 def test_no_program_anywhere(tmp_path, monkeypatch):
     monkeypatch.delenv("DBENCH_PROGRAM", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(graphs, "CHECKOUT", tmp_path / "dbench")
+    monkeypatch.setattr(graph, "CHECKOUT", tmp_path / "dbench")
     with pytest.raises(AnalysisError, match="give --program or DBENCH_PROGRAM"):
-        graphs.program()
+        graph.program()
     shutil.copy("/bin/sh", tmp_path / "dbench")
-    assert graphs.program() == str(tmp_path / "dbench")
+    assert graph.program() == str(tmp_path / "dbench")
 
 
 def test_a_refusal_is_passed_on(tmp_path, capsys):
@@ -155,12 +157,12 @@ def test_comparison(tmp_path, capsys):
                                    "--compare ring,torus --n 8"])
 def test_a_page_has_its_width_text_and_names(tmp_path, monkeypatch, words):
     kept = []
-    monkeypatch.setattr(figures, "save", lambda figure, *_: kept.append(figure))
+    monkeypatch.setattr(command, "save", lambda figure, *_: kept.append(figure))
     name = words.split("--")[0].strip() or "torus"
     assert main(["graph", *words.split(), "--program", str(PROGRAM), "-o", str(tmp_path / "a.pdf"),
                  "--width", "84mm", "--label", f"{name}=our graph"]) == 0
     figure, = kept
-    with figures.look(figures.Page(84 / 25.4)):
+    with drawing.drawing_settings(Page(84 / 25.4)):
         FigureCanvasAgg(figure).draw()
         seen = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
         width = figure.get_figwidth() * figure.dpi
@@ -182,8 +184,8 @@ def test_a_name_that_no_graph_has_is_refused(tmp_path, capsys):
 
 @needs_program
 def test_matrices_of_the_program():
-    found = graphs.Graph(str(PROGRAM), "one_peer_exponential", 8)
+    found = graph.Graph(str(PROGRAM), "one_peer_exponential", 8)
     assert found.period == 3 and found.certificate["finite_time"] == 3
-    assert list(graphs.disagreement(found.matrices(5), 8)[3:]) == [0, 0, 0]
-    one = graphs.Graph(str(PROGRAM), "ring", 12)
+    assert list(matrices.disagreement(found.matrices(5), 8)[3:]) == [0, 0, 0]
+    one = graph.Graph(str(PROGRAM), "ring", 12)
     assert one.matrix() == pytest.approx(ring(12)) and one.rate == pytest.approx((1 + 3**0.5) / 3)

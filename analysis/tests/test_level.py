@@ -1,17 +1,17 @@
-"""That tests hold their level and intervals cover, by simulation: numbers of known distributions,
-and runs in which nothing goes with anything."""
+"""Simulates the level of the tests and the coverage of the intervals, with numbers of known
+distributions and with runs whose quantities are independent of each other."""
 
 import numpy as np
 import pytest
-from dbench_analysis import stats
-from dbench_analysis.early import together
-from dbench_analysis.reproduce import ada, dbench, promise, published
-from dbench_analysis.reproduce.cases import Case
-from dbench_analysis.reproduce.finding import Terms
-from dbench_analysis.reproduce.judged import judged
+from dbench_analysis.claims import ada, dbench, promise, published
+from dbench_analysis.claims.cases import Case
+from dbench_analysis.claims.finding import Terms
+from dbench_analysis.claims.judgement import judged
+from dbench_analysis.statistics import significance
+from dbench_analysis.statistics.early_correlation import together
 
 TERMS = Terms()
-DRAW = {  # symmetric about their mean, as differences of two alike runs are; the last are not
+DRAW = {  # symmetric about their mean, like differences of equal settings; the last is not
     "normal": lambda rng, n: rng.standard_normal(n),
     "few decades": lambda rng, n: rng.standard_t(2, n),
     "two values": lambda rng, n: rng.choice([-1.0, 1.0], n) + 0.1 * rng.standard_normal(n),
@@ -23,7 +23,8 @@ def share(happens, times) -> float:
 
 
 def above(level, times) -> float:
-    """What a share that should be `level` is below in all but one of 1,000 such simulations."""
+    """Return a bound that the observed share of an event of probability `level` exceeds in only one
+    of 1,000 simulations."""
     return level + 3.1 * np.sqrt(level * (1 - level) / times)
 
 
@@ -31,7 +32,7 @@ def above(level, times) -> float:
 @pytest.mark.parametrize("n, stated", [(5, 0.9375), (6, 0.96875), (8, 0.953125)])
 def test_intervals_cover_as_stated(kind, n, stated):
     def outside(rng):
-        low, high, coverage = stats.mean_interval(1 + DRAW[kind](rng, n), 0.95, rng)
+        low, high, coverage = significance.mean_interval(1 + DRAW[kind](rng, n), 0.95, rng)
         assert coverage == stated
         return not low <= 1 <= high
 
@@ -42,7 +43,7 @@ def test_intervals_cover_as_stated(kind, n, stated):
 
 def test_intervals_of_many_values_cover():
     def outside(rng):
-        low, high, _ = stats.mean_interval(rng.standard_normal(20), 0.95, rng)
+        low, high, _ = significance.mean_interval(rng.standard_normal(20), 0.95, rng)
         return not low <= 0 <= high
 
     assert share(outside, 40) <= above(0.05, 40)
@@ -50,7 +51,7 @@ def test_intervals_of_many_values_cover():
 
 @pytest.mark.parametrize("kind", DRAW)
 def test_verdicts_on_pairs_hold_their_level(kind):
-    """No difference, one of just the margin below, and one of just the margin."""
+    """The true difference is 0, minus the margin, or plus the margin."""
     scale, margin = 0.01, TERMS.margin
     drawn = [scale * DRAW[kind](np.random.default_rng(seed), 6) for seed in range(120)]
     assert np.mean([judged(d, TERMS).above() for d in drawn]) <= above(0.025, 120)
@@ -61,12 +62,12 @@ def test_verdicts_on_pairs_hold_their_level(kind):
 def test_a_mean_of_three_runs_is_as_uncertain_as_it_is():
     def outside(rng):
         values = rng.standard_normal(3)
-        return abs(values.mean()) > stats.student_half_width(values, 0.95)
+        return abs(values.mean()) > significance.student_half_width(values, 0.95)
 
     assert share(outside, 300) <= above(0.05, 300)
     row = published.Row("dadam", "aer", 0.75, 0.005)
 
-    def wrong(rng):  # at the very tolerance
+    def wrong(rng):  # the true mean is exactly at the tolerance
         values = 0.755 + 0.001 * rng.standard_normal(3)
         return promise.against_published(values, row, 100, 0.05, 0.01)[0] != "undecided"
 
@@ -74,8 +75,8 @@ def test_a_mean_of_three_runs_is_as_uncertain_as_it_is():
 
 
 def nothing(rng, graphs, seeds):
-    """x, y [graphs, seeds]: each graph has a spread and an accuracy of its own, which have nothing
-    to do with each other; seeds differ by a tenth of that."""
+    """Return x, y [graphs, seeds]: each graph has an independent spread and accuracy; seeds of a
+    graph differ by a tenth of that."""
     return [rng.standard_normal((graphs, 1)) + 0.1 * rng.standard_normal((graphs, seeds))
             for _ in range(2)]
 
@@ -100,8 +101,8 @@ def test_what_is_clear_is_found():
 
 
 def cases(rng, graphs=5, seeds=6, scales=(8, 16)) -> list[Case]:
-    """Runs of fixed graphs whose accuracy, degree and spreads have nothing to do with each
-    other, whatever the seed; beside them a form of Ada and C_complete that are no better."""
+    """Return runs of fixed graphs whose accuracy, degree and spreads are independent, and a form of
+    Ada and C_complete that are no better."""
     found = []
     accuracy, early = nothing(rng, graphs, seeds)
     late = early[:, :1] + 0.5 * rng.standard_normal((graphs, seeds))

@@ -1,13 +1,14 @@
-"""Metrics that some runs have and others have not: under their names wherever evaluations are
-told."""
+"""Tests that metrics of only some runs appear under their names wherever evaluations are shown."""
 
 import numpy as np
 import pytest
-from dbench_analysis import fields, figures, notebook
+from dbench_analysis import open as open_run
 from dbench_analysis.cli import main
-from dbench_analysis.metrics import METRICS
-from dbench_analysis.run import open as open_run
-from dbench_analysis.select import open_runs
+from dbench_analysis.figures import drawing
+from dbench_analysis.notebook import runs as notebook
+from dbench_analysis.quantities import fields
+from dbench_analysis.reading.metrics import METRICS
+from dbench_analysis.selection.opening import open_runs
 
 PLANS = {"perplexity": {"tokens": True}, "top5": {"top5": True}}
 
@@ -40,7 +41,7 @@ def test_table_show_and_report(told, metric, make, tmp_path, capsys):
     out = capsys.readouterr().out
     assert f"test {metric.title}" in out and f"validation {metric.title}" in out
     plain = make(name="plain")
-    for words in (["table"], ["show"]):  # beside a run that has none
+    for words in (["table"], ["show"]):  # together with a run without this metric
         assert main([*words, str(told), str(plain)]) == 0
         assert metric.title.split()[0] in capsys.readouterr().out
     assert main(["table", str(plain)]) == 0
@@ -52,7 +53,7 @@ def test_table_show_and_report(told, metric, make, tmp_path, capsys):
 @pytest.mark.parametrize("kind", ["accuracy", "convergence"])
 def test_figures(told, metric, make, kind):
     def titles(*paths):
-        ((_, figure),) = figures.drawn(figures.KINDS[kind], [open_run(p) for p in paths])
+        ((_, figure),) = drawing.drawn(drawing.KINDS[kind], [open_run(p) for p in paths])
         return " ".join(axis.get_title(where) for axis in figure.axes
                         for where in ("left", "center"))
 

@@ -1,4 +1,4 @@
-"""The functions for notebooks: what they take, and what they give back."""
+"""Tests of the arguments and results of the functions for notebooks."""
 
 import builtins
 import io
@@ -10,15 +10,16 @@ import dbench_analysis as da
 import numpy as np
 import pandas as pd
 import pytest
-from dbench_analysis import figures, series
 from dbench_analysis.cli import main
+from dbench_analysis.figures import drawing
+from dbench_analysis.quantities import series
 
 SEEDS = range(1, 7)
 
 
 @pytest.fixture(scope="module")
 def seeds(tmp_path_factory):
-    """A folder with two implementations at six seeds; D_ring ends 2 points worse with each."""
+    """Return a folder with two implementations at six seeds; D_ring always ends 2 points worse."""
     from synthetic import Plan, write
 
     folder = tmp_path_factory.mktemp("seeds")
@@ -159,10 +160,10 @@ def test_plot_returns_a_figure(five):
         assert picture.startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("kind", figures.KINDS)
+@pytest.mark.parametrize("kind", drawing.KINDS)
 def test_every_figure_can_be_had(five, kind):
     found = da.plot(five, kind)
-    assert len(found) == 5 if figures.KINDS[kind].each else found.axes
+    assert len(found) == 5 if drawing.KINDS[kind].per_setting else found.axes
     assert da.plot(five / "D_ring.h5", kind).axes
 
 

@@ -1,12 +1,12 @@
-"""Numbers against known answers: dispersion, variance, evaluation points, the step's parts."""
+"""Tests of quantities with known values: dispersion, variance, evaluations, parts of a step."""
 
 import dbench_analysis as da
 import h5py
 import numpy as np
 import pytest
-from dbench_analysis import series
-from dbench_analysis.figures.thin import thin
-from dbench_analysis.verify import dispersion
+from dbench_analysis.figures.thinning import thin
+from dbench_analysis.quantities import series
+from dbench_analysis.quantities.verification import dispersion
 
 
 def test_dispersion_of_one_to_four():
@@ -73,7 +73,7 @@ def test_spread_at_evaluations_is_the_mean_since_the_one_before(make):
 
 def test_evaluations_are_min_median_max_of_the_local_models(make):
     path = make()
-    with h5py.File(path, "r") as file, da.open(path) as run:  # both at once, as in a notebook
+    with h5py.File(path, "r") as file, da.open(path) as run:  # open twice, as in a notebook
         local = file["evaluations/local_accuracy"][:]
         found = series.evaluations(run, "accuracy")
         assert np.array_equal(found["median"], np.median(local, axis=1)) and np.array_equal(

@@ -1,4 +1,4 @@
-"""However many runs there are, only so many of their files are open."""
+"""Tests that only a limited number of files is open, for any number of runs."""
 
 import os
 import shutil
@@ -6,33 +6,34 @@ import subprocess
 import sys
 
 import dbench_analysis as da
-from dbench_analysis import openfiles
+from dbench_analysis.reading import open_files
 
 
 def test_a_closed_file_is_read_on(five, monkeypatch):
-    monkeypatch.setattr(openfiles, "MOST", 2)
+    monkeypatch.setattr(open_files, "MOST", 2)
     paths = sorted(five.glob("*.h5"))
     runs = [da.open(path) for path in paths]
-    assert runs[0]._kept not in openfiles._open and runs[4]._kept in openfiles._open
+    assert runs[0]._handle not in open_files._open and runs[4]._handle in open_files._open
     columns = [run.parameters["norm"] for run in runs]
     for _ in range(2):
         for run, column, path in zip(runs, columns, paths):
             with da.open(path) as fresh:
                 assert ((column[-1] == fresh.parameters["norm"][-1]).all()
                         and run.iterations.frame().equals(fresh.iterations.frame()))
-            assert len(openfiles._open) <= 2
+            assert len(open_files._open) <= 2
     for run in runs:
         run.close()
-    assert not {run._kept for run in runs} & set(openfiles._open)
+    assert not {run._handle for run in runs} & set(open_files._open)
 
 
 def test_the_file_read_last_stays_open(five, monkeypatch):
-    monkeypatch.setattr(openfiles, "MOST", 2)
+    monkeypatch.setattr(open_files, "MOST", 2)
     a, b, c = (da.open(five / f"{name}.h5") for name in ("D_ring", "D_torus", "D_complete"))
-    kept = list(openfiles._open)
+    kept = list(open_files._open)
     b.iterations["lr"][0]
     a.iterations["lr"][0]  # c was read before b
-    assert kept[-1] is c._kept and c._kept not in openfiles._open and b._kept in openfiles._open
+    assert kept[-1] is c._handle
+    assert c._handle not in open_files._open and b._handle in open_files._open
     for run in (a, b, c):
         run.close()
 
@@ -40,10 +41,10 @@ def test_the_file_read_last_stays_open(five, monkeypatch):
 def test_a_run_that_nobody_holds_is_closed(make):
     path = make()
     run = da.open(path)
-    assert any(kept.path == path for kept in openfiles._open)
+    assert any(kept.path == path for kept in open_files._open)
     del run
-    assert not any(kept.path == path for kept in openfiles._open)
-    make()  # HDF5 writes no file that is open
+    assert not any(kept.path == path for kept in open_files._open)
+    make()  # HDF5 refuses to write a file that is open
 
 
 COMMANDS = ("table {runs}", "show {runs}", "report {runs} -o {tmp}/page.html",
@@ -51,8 +52,8 @@ COMMANDS = ("table {runs}", "show {runs}", "report {runs} -o {tmp}/page.html",
 
 
 def test_more_runs_than_files_may_be_open(make, tmp_path):
-    """As in a shell with a low `ulimit -n`, soft and hard. One process for all commands: loading
-    what draws takes longer than they do."""
+    """The limits of open files are low, as after `ulimit -n`, soft and hard. One process runs all
+    commands, because loading Matplotlib takes longer than they do."""
     one, folder = make(per_epoch=5, epochs=2), tmp_path / "runs"
     folder.mkdir()
     for i in range(30):

@@ -1,5 +1,5 @@
-"""Files are opened whatever their writer did, and what cannot be opened is named with its
-reason."""
+"""Tests that files open in every state that a writer can leave, and that errors name the file and
+the reason."""
 
 import fcntl
 import os
@@ -13,8 +13,8 @@ import dbench_analysis as da
 import h5py
 import numpy as np
 import pytest
-from dbench_analysis import hdf5, writer
-from dbench_analysis.checksum import lookup3
+from dbench_analysis.reading import hdf5, writer
+from dbench_analysis.reading.checksum import lookup3
 
 SYNTHETIC = Path(__file__).with_name("synthetic.py")
 
@@ -97,7 +97,7 @@ def test_file_that_is_being_written(tmp_path):
         process.stdin.write("\n")
         process.stdin.flush()
         assert process.stdout.readline() == "grown\n"
-        with da.open(path) as run:  # columns grow in turn: frames end where the shortest does
+        with da.open(path) as run:  # a frame ends with the shortest column
             assert len(run.iterations["epoch"]) == 103
             assert len(run.iterations["lr"]) == 100 and len(run.iterations.frame()) == 100
         process.stdin.write("\n")

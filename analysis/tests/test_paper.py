@@ -1,11 +1,11 @@
-"""Figures and tables as a journal takes them."""
+"""Tests of figures and tables in the form that journals accept."""
 
 import dbench_analysis as da
 import pytest
-from dbench_analysis import figures
+from dbench_analysis.basics.markup import latex_text
 from dbench_analysis.cli import main
-from dbench_analysis.figures import Page, paper
-from dbench_analysis.layout import latex_text
+from dbench_analysis.figures import drawing, page_layout
+from dbench_analysis.figures.page_layout import Page
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
@@ -23,12 +23,12 @@ def test_fonts_are_embedded_as_truetype(five, tmp_path):
     assert float(box[2]) == pytest.approx(84 / 25.4 * 72, abs=0.5)
 
 
-@pytest.mark.parametrize("name", [kind for kind in figures.KINDS if kind != "tensors"])
+@pytest.mark.parametrize("name", [kind for kind in drawing.KINDS if kind != "tensors"])
 def test_text_keeps_its_size_and_stays_on_the_page(five, name):
     page = Page(3.3, {"D_ring": "our ring"})
-    (_, figure), = figures.drawn(figures.KINDS[name], opened(five), page=page)
-    with figures.look(page):
-        FigureCanvasAgg(figure).draw()  # Figure's own canvas lays nothing out
+    (_, figure), = drawing.drawn(drawing.KINDS[name], opened(five), page=page)
+    with drawing.drawing_settings(page):
+        FigureCanvasAgg(figure).draw()  # the canvas of Figure itself computes no layout
         seen = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
         assert {text.get_fontsize() for text in seen} == {8}
         width = figure.get_figwidth() * figure.dpi
@@ -43,7 +43,7 @@ def test_text_keeps_its_size_and_stays_on_the_page(five, name):
 
 def test_logarithmic_axes_say_so(five):
     for name in ("consensus", "convergence", "early", "connections", "accuracy"):
-        (_, figure), = figures.drawn(figures.KINDS[name], opened(five))
+        (_, figure), = drawing.drawn(drawing.KINDS[name], opened(five))
         told = [(getattr(axis, f"get_{which}scale")(), getattr(axis, f"get_{which}label")())
                 for axis in figure.axes for which in "xy"]
         assert any(scale != "linear" for scale, _ in told)
@@ -61,9 +61,9 @@ def test_names_that_nothing_has_are_refused(five, tmp_path, capsys):
 
 
 def test_a_page_ends_with_the_figure():
-    with figures.look(Page(3.3)):
-        assert paper.wide(9.0) == 3.3
-    assert paper.wide(9.0) == 9.0
+    with drawing.drawing_settings(Page(3.3)):
+        assert page_layout.figure_width(9.0) == 3.3
+    assert page_layout.figure_width(9.0) == 9.0
 
 
 def test_powers_of_ten_in_latex():

@@ -1,4 +1,4 @@
-"""`table` as a pivot: means and deviations of known numbers, what is bold, what is refused."""
+"""Tests of `table` as a pivot: means and deviations of known numbers, bold cells, refusals."""
 
 import csv
 import io
@@ -6,9 +6,9 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
-from dbench_analysis import fields
 from dbench_analysis.cli import main
-from dbench_analysis.pivot import Cell, ordered, shown
+from dbench_analysis.quantities import fields
+from dbench_analysis.statistics.pivot import Cell, ordered, shown
 
 ROWS = [("D_ring", 8, 1, 0.50), ("D_ring", 8, 2, 0.60), ("D_ring", 16, 1, 0.40),
         ("D_torus", 8, 1, 0.56), ("D_torus", 8, 2, 0.58), ("D_torus", 16, 1, 0.30)]
@@ -16,7 +16,7 @@ ROWS = [("D_ring", 8, 1, 0.50), ("D_ring", 8, 2, 0.60), ("D_ring", 16, 1, 0.40),
 
 @pytest.fixture
 def runs(tmp_path):
-    """A collected table of six runs with accuracies that a reader can average in his head."""
+    """Return a collected table of six runs with accuracies that are easy to average."""
     frame = pd.DataFrame(ROWS,
                          columns=["implementation", "replicas", "seed", "accuracy_mean_model"])
     frame["bytes"], frame["elapsed"], frame["status"], frame["file"] = 1e6 * frame[

@@ -1,5 +1,4 @@
-"""Files of the program itself (DBENCH_PROGRAM, or build/dbench): what it writes is what is read
-here."""
+"""Tests that the package reads files of the program itself (DBENCH_PROGRAM, or build/dbench)."""
 
 import json
 import os
@@ -9,10 +8,10 @@ from pathlib import Path
 
 import dbench_analysis as da
 import pytest
-from dbench_analysis import series
 from dbench_analysis.cli import main
 from dbench_analysis.figures.style import FIXED
-from dbench_analysis.table import text
+from dbench_analysis.quantities import series
+from dbench_analysis.reading.table import text
 
 PROGRAM = Path(os.environ.get("DBENCH_PROGRAM", Path(__file__).parents[2] / "build" / "dbench"))
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason=f"no program at {PROGRAM}")

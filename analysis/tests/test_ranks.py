@@ -1,4 +1,4 @@
-"""Ranks of implementations against numbers worked out by hand."""
+"""Tests of the ranks of implementations against numbers computed by hand."""
 
 import csv
 import io
@@ -6,10 +6,10 @@ import io
 import dbench_analysis as da
 import numpy as np
 import pytest
-from dbench_analysis import stats
 from dbench_analysis.cli import main
-from dbench_analysis.figures import ranks as figure
-from dbench_analysis.ranks import ranking
+from dbench_analysis.figures import ranks
+from dbench_analysis.statistics import significance
+from dbench_analysis.statistics.ranking import ranking
 
 NAMES = ("C_complete", "D_complete", "D_exponential", "D_torus", "D_ring")
 SPREAD = {1: (0, 0.15, 0.3, 0.5, 1.0), 2: (0, 0.3, 0.3, 0.5, 0.1)}
@@ -18,7 +18,7 @@ FINAL = {1: (0.7, 0.7, 0.6, 0.65, 0.5), 2: (0.6, 0.5, 0.7, 0.4, 0.3)}
 
 @pytest.fixture
 def groups(make, tmp_path):
-    """Two seeds of five implementations."""
+    """Return a folder with two seeds of five implementations."""
     for seed in SPREAD:
         for name, spread, final in zip(NAMES, SPREAD[seed], FINAL[seed]):
             graph = {"C_complete": None}.get(name, name.removeprefix("D_"))
@@ -44,21 +44,23 @@ def test_ranks_and_agreement_are_those_worked_out_by_hand(groups):
     assert mean[order].tolist() == [1.75, 2.25, 2.5, 3.5, 5]
     assert deviation[order] == pytest.approx([0.5 / 2**0.5, 1.5 / 2**0.5, 3 / 2**0.5, 1 / 2**0.5,
                                               0])
-    assert found.agreement("gini", "whole", stats.spearman,
+    assert found.agreement("gini", "whole", significance.spearman,
                            False) == (pytest.approx((8.5 + 1) / 2 / 95**0.5), 2)
-    assert found.agreement("gini", "whole", stats.kendall,
+    assert found.agreement("gini", "whole", significance.kendall,
                            False) == (pytest.approx((7 + 1) / 2 / 90**0.5), 2)
-    # without C_complete: (1, 2, 3, 4) with (1, 3, 2, 4), and (2.5, 2.5, 4, 1) with (2, 1, 3, 4)
-    assert found.agreement("gini", "early", stats.spearman,
+    # Without C_complete the ranks are (1, 2, 3, 4) and (1, 3, 2, 4) with seed 1, and
+    # (2.5, 2.5, 4, 1) and (2, 1, 3, 4) with seed 2.
+    assert found.agreement("gini", "early", significance.spearman,
                            True) == (pytest.approx((0.8 - 1.5 / (4.5 * 5) ** 0.5) / 2), 2)
 
 
 def test_kendall():
-    assert stats.kendall([1, 2, 3, 4], [1, 3, 2, 4]) == pytest.approx(4 / 6) and stats.kendall(
-        [1, 2, 3], [3, 2, 1]) == -1
-    # 2 pairs agree and 6 do not; ties: 2 in x, 1 in y
-    assert stats.kendall([12, 2, 1, 12, 2], [1, 4, 7, 1, 0]) == pytest.approx(-4 / 72**0.5)
-    assert np.isnan(stats.kendall([1, 2], [1, 2])) and np.isnan(stats.kendall([1, 1, 1], [1, 2, 3]))
+    assert significance.kendall([1, 2, 3, 4], [1, 3, 2, 4]) == pytest.approx(4 / 6)
+    assert significance.kendall([1, 2, 3], [3, 2, 1]) == -1
+    # 2 pairs agree and 6 do not; x has 2 ties, y has 1
+    assert significance.kendall([12, 2, 1, 12, 2], [1, 4, 7, 1, 0]) == pytest.approx(-4 / 72**0.5)
+    assert np.isnan(significance.kendall([1, 2], [1, 2]))
+    assert np.isnan(significance.kendall([1, 1, 1], [1, 2, 3]))
 
 
 def test_command_and_figure(groups, tmp_path, capsys):
@@ -72,7 +74,7 @@ def test_command_and_figure(groups, tmp_path, capsys):
                                        if r["window"] == "end"} == {"1", "1.5", "2", "3", "4", "5"}
     assert main(["ranks", str(groups), "--format", "latex", "-o", str(tmp_path / "ranks.tex")]) == 0
     assert (tmp_path / "ranks.tex").read_text().count(r"\begin{tabular}") == 2
-    axis = figure.figure(opened(groups)).axes[0]
+    axis = ranks.figure(opened(groups)).axes[0]
     assert [t.get_text() for t in axis.get_xticklabels()] == list(
         NAMES) and axis.get_ylabel() == "mean rank over 2 groups"
     assert main(["plot", str(groups), "-o", str(tmp_path), "--kind", "ranks", "--dpi", "30"]) == 0

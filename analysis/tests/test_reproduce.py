@@ -1,4 +1,4 @@
-"""`reproduce`: each verdict from runs made to give it, and that few seeds never give one."""
+"""Tests of `reproduce`: invented runs lead to each verdict, and few seeds lead to none."""
 
 import json
 from dataclasses import replace
@@ -6,11 +6,11 @@ from dataclasses import replace
 import dbench_analysis as da
 import numpy as np
 import pytest
+from dbench_analysis.claims import ada, cases, dbench, promise, published
+from dbench_analysis.claims.cases import Case
+from dbench_analysis.claims.finding import Terms
+from dbench_analysis.claims.judgement import judged, needed
 from dbench_analysis.cli import main
-from dbench_analysis.reproduce import ada, cases, dbench, promise, published
-from dbench_analysis.reproduce.cases import Case
-from dbench_analysis.reproduce.finding import Terms
-from dbench_analysis.reproduce.judged import judged, needed
 
 TERMS = Terms()
 DEGREE = {"C_complete": 15.0, "D_complete": 15.0, "lattice": 8.0, "ada": 6.0, "D_exponential": 5.0,
@@ -31,7 +31,8 @@ def verdicts(findings) -> dict[str, str]:
 
 
 def at_scales(central, ring, seeds=7):
-    """C_complete and D_ring at 4 and 16 replicas, losing these accuracies between them."""
+    """Return cases of C_complete and D_ring whose accuracy falls by these numbers from 4 to 16
+    replicas."""
     return [case(name, s, n, 0.7 - fall * (n == 16)) for s in range(1, seeds + 1)
             for name, fall in (("C_complete", central), ("D_ring", ring)) for n in (4, 16)]
 
@@ -79,7 +80,7 @@ def test_connections(accuracy, seeds, verdict):
 
 
 def test_seeds_do_not_make_graphs():
-    """Four graphs of which two have one degree: no order of them is rarer than 2 in 24."""
+    """Two of four graphs have equal degrees, so no order is rarer than 2 in 24."""
     some = [replace(c, degree=min(c.degree, 4.0)) if c.name == "D_exponential" else c
             for c in over_graphs(lambda name, s: FALLING[name], seeds=30)
             if c.name not in ("lattice", "grid")]
@@ -96,7 +97,7 @@ def test_three_graphs_are_no_correlation():
     assert "4 or more decentralized implementations" in found.missing[0]
 
 
-def least(name, s):  # the opposite order of FALLING: what a spread does that goes with accuracy
+def least(name, s):  # the opposite order of FALLING, like a spread that decreases with the accuracy
     return 1 - FALLING[name]
 
 
@@ -107,8 +108,8 @@ def shuffled(name, s):
 @pytest.mark.parametrize("early, late, verdict", [
     (least, lambda name, s: FALLING[name], "supported"),
     (lambda name, s: FALLING[name], least, "contradicted"),  # accuracy rises with early variance
-    (shuffled, least, "contradicted"),  # goes with late variance, and with early not at all
-    (least, least, "undecided"),  # no more early than late
+    (shuffled, least, "contradicted"),  # depends on late variance only
+    (least, least, "undecided"),  # depends equally on early and late variance
 ])
 def test_variance(early, late, verdict):
     found = dbench.variance(over_graphs(lambda name, s: FALLING[name], early, late), TERMS)
@@ -124,7 +125,8 @@ def test_early_and_late_of_four_graphs_are_not_told_apart():
 
 
 def beside(accuracy, seeds=7, **others):
-    """Ada at this accuracy beside others at theirs; controls are named in CONTROLS."""
+    """Return cases of Ada at this accuracy and of others at their accuracies; CONTROLS names the
+    controls."""
     return [case(name, s, accuracy=value, role="control" if name in CONTROLS else None,
                  what=CONTROLS.get(name, ""))
             for s in range(1, seeds + 1) for name, value in {"ada": accuracy, **others}.items()]
@@ -174,7 +176,7 @@ def test_what_a_mean_and_its_error_say_of_a_published_value():
     for values, verdict in (
             ([0.75, 0.751, 0.749], "supported"), ([0.73, 0.731, 0.729], "contradicted"),
             ([0.745, 0.755, 0.757], "undecided"), ([0.75, 0.75], "undecided"), ([], "undecided"),
-            ([0.752, 0.754, 0.751], "undecided")):  # within ± 2 standard errors, which cover 82 %
+            ([0.752, 0.754, 0.751], "undecided")):  # ± 2 standard errors cover 82 %
         assert promise.against_published(np.array(values), row, 100, 0.05, 0.01)[0] == verdict
 
 
@@ -211,7 +213,7 @@ def test_methods_from_files(make, tmp_path, capsys, seeds, dadam, reduced, expec
 @pytest.mark.parametrize("ratio, expected", [(0.5, "supported"), (2.0, "contradicted")])
 def test_step_times(make, monkeypatch, tmp_path, capsys, ratio, expected):
     method_runs(make, 6, dadam=0.6, all_reduce=0.6)
-    monkeypatch.setattr("dbench_analysis.fields.step", lambda run: (
+    monkeypatch.setattr("dbench_analysis.quantities.fields.step", lambda run: (
         ratio if "dadam" in run.name else 1.0) * (1 + 0.01 * run.spec["seed"]))
     assert main(["reproduce", "promise", str(tmp_path), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["findings"][-1]
@@ -304,7 +306,7 @@ def test_what_counts_as_a_fixed_graph(make, graph, expected):
 
 
 def test_a_methods_parameters_are_not_mixed_by_the_order_of_files(make, tmp_path, capsys):
-    """Two learning rates of one method: each is set against the other method, in any order."""
+    """Each of two learning rates of one method is compared with the other method, in any order."""
     method_runs(make, 7, accum_adam=0.7, dadam=0.6)
     spec, _ = METHODS["accum_adam"]
     for seed in range(1, 8):

@@ -1,13 +1,13 @@
-"""Figures and tables take runs that differ in nothing but the seed together, and no others; one
-condition says in all commands which runs are meant."""
+"""Tests that figures and tables combine exactly the runs that differ only in the seed, and that a
+condition selects the same runs in all commands."""
 
 import dbench_analysis as da
 import numpy as np
 import pandas as pd
 import pytest
-from dbench_analysis import figures, series
 from dbench_analysis.cli import main
-from dbench_analysis.figures import style
+from dbench_analysis.figures import drawing, style
+from dbench_analysis.quantities import series
 
 BASE_K = [{"implementation": None, "spec": {"graph": {"type": "base_k", "k": k},
                                             "algorithm": "dsgd"}} for k in (1, 3)]
@@ -15,7 +15,8 @@ BASE_K = [{"implementation": None, "spec": {"graph": {"type": "base_k", "k": k},
 
 @pytest.fixture
 def swept(make, tmp_path):
-    """Three settings with three seeds each; two are the same graph with other parameters."""
+    """Return a folder with three settings of three seeds each; two settings have the same type of
+    graph with other parameters."""
     for i, plan in enumerate(({}, *BASE_K)):
         for seed in (1, 2, 3):
             make(name=f"dsgd-null-n8-{i}-s{seed}", per_epoch=4, epochs=3, seed=10 * i + seed,
@@ -34,12 +35,12 @@ def said(figure):
 LABELS = {"D_ring (3 seeds)", "base_k, k=1 (3 seeds)", "base_k, k=3 (3 seeds)"}
 
 
-@pytest.mark.parametrize("name", [kind for kind in figures.KINDS
+@pytest.mark.parametrize("name", [kind for kind in drawing.KINDS
                                   if kind not in ("tensors", "ranks", "timing")])
 def test_every_figure_has_an_entry_for_each_setting(swept, name):
     runs = opened(swept)
     for each, expected in ((False, LABELS), (True, 9)):
-        (_, figure), = figures.drawn(figures.KINDS[name], runs, each)
+        (_, figure), = drawing.drawn(drawing.KINDS[name], runs, each)
         labels = {label for label in said(figure) if "ring" in label or "base_k" in label}
         assert labels == expected if not each else len(labels) == expected, labels
         assert not any("null" in label for label in said(figure))
@@ -47,10 +48,10 @@ def test_every_figure_has_an_entry_for_each_setting(swept, name):
 
 def test_pictures_by_tensor_and_bars_of_times_are_of_settings(swept):
     runs = opened(swept)
-    named = [name for name, _ in figures.drawn(figures.KINDS["tensors"], runs)]
+    named = [name for name, _ in drawing.drawn(drawing.KINDS["tensors"], runs)]
     assert named == ["tensors-D_ring-3-seeds", "tensors-base_k-k=1-3-seeds",
                      "tensors-base_k-k=3-3-seeds"]
-    (_, timing), = figures.drawn(figures.KINDS["timing"], runs)
+    (_, timing), = drawing.drawn(drawing.KINDS["timing"], runs)
     assert {text.get_text() for text in timing.axes[0].get_yticklabels()} == LABELS
 
 

@@ -1,12 +1,12 @@
-"""The statistics against known answers, and `compare` as a user calls it."""
+"""Tests of the statistics with known values, and of the command `compare`."""
 
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
-from dbench_analysis import stats
 from dbench_analysis.cli import main
+from dbench_analysis.statistics import significance
 from scipy.stats import t
 
 
@@ -15,75 +15,76 @@ def rng():
 
 
 def test_sign_flips_are_counted_exactly():
-    assert stats.sign_flip([1, 2, 3, 4, 5, 6], rng()) == (2 / 64, 2 / 64, True)
-    # sums 0, 2, 4, 6 and their negatives: all at least 0
-    assert stats.sign_flip([1, 2, -3], rng())[0] == 1.0
-    # |sum| = 4: of 8 patterns 4 reach 4 or 6
-    p, smallest, exact = stats.sign_flip([3, 2, -1], rng())
+    assert significance.sign_flip([1, 2, 3, 4, 5, 6], rng()) == (2 / 64, 2 / 64, True)
+    # The observed sum is 0, and every pattern has a sum of magnitude at least 0.
+    assert significance.sign_flip([1, 2, -3], rng())[0] == 1.0
+    # The observed magnitude is 4; 4 of 8 patterns reach 4 or 6.
+    p, smallest, exact = significance.sign_flip([3, 2, -1], rng())
     assert (p, smallest, exact) == (0.5, 0.25, True)
-    assert stats.sign_flip([0, 0, 1], rng())[1] == 1.0 and stats.sign_flip([0, 0], rng())[0] == 1.0
+    assert significance.sign_flip([0, 0, 1], rng())[1] == 1.0
+    assert significance.sign_flip([0, 0], rng())[0] == 1.0
 
 
 def test_sign_flips_at_random_agree_with_exact_ones():
     d = np.random.default_rng(3).normal(0.4, 1, 16)
-    exact, _, told = stats.sign_flip(d, rng())
-    # 18 pairs, the same p but for nothing
-    drawn, _, not_exact = stats.sign_flip(np.append(d, [1e-9] * 2), rng())
+    exact, _, told = significance.sign_flip(d, rng())
+    # Two more pairs that are nearly 0: p remains about the same, but patterns are now drawn.
+    drawn, _, not_exact = significance.sign_flip(np.append(d, [1e-9] * 2), rng())
     assert told and not not_exact and drawn == pytest.approx(exact, abs=0.01)
 
 
 def test_an_interval_is_what_sign_flips_do_not_reject():
     d = np.random.default_rng(4).normal(1, 1, 9)
-    low, high, coverage = stats.mean_interval(d, 0.95, rng())
+    low, high, coverage = significance.mean_interval(d, 0.95, rng())
     assert coverage == 1 - 2 * 12 / 512 and low < d.mean() < high
     for value, inside in ((low + 1e-9, True), (low - 1e-9, False), (high + 1e-9, False)):
-        assert (stats.sign_flip(d - value, rng())[0] > 0.05) == inside
+        assert (significance.sign_flip(d - value, rng())[0] > 0.05) == inside
 
 
 def test_few_values_have_the_interval_that_they_can_give():
-    assert stats.mean_interval([3, 1, 2, 4, 5, 0], 0.95, rng()) == (0, 5, 1 - 2 / 64)
-    assert stats.mean_interval([3, 1, 2], 0.95, rng()) == (1, 3, 0.75)
-    assert np.isnan(stats.mean_interval([3], 0.95, rng())[0])
+    assert significance.mean_interval([3, 1, 2, 4, 5, 0], 0.95, rng()) == (0, 5, 1 - 2 / 64)
+    assert significance.mean_interval([3, 1, 2], 0.95, rng()) == (1, 3, 0.75)
+    assert np.isnan(significance.mean_interval([3], 0.95, rng())[0])
 
 
 def test_intervals_of_many_values_repeat():
     d = np.random.default_rng(0).normal(1, 1, 30)
-    low, high, coverage = stats.mean_interval(d, 0.95, rng())
-    assert (low, high, coverage) == stats.mean_interval(d, 0.95, rng())
+    low, high, coverage = significance.mean_interval(d, 0.95, rng())
+    assert (low, high, coverage) == significance.mean_interval(d, 0.95, rng())
     assert coverage == pytest.approx(0.95, abs=1e-4) and low < 1 < high
-    assert high - low == pytest.approx(2 * stats.student_half_width(d, 0.95), rel=0.1)
+    assert high - low == pytest.approx(2 * significance.student_half_width(d, 0.95), rel=0.1)
 
 
 def test_equivalence():
     d = np.array([0.1, -0.1, 0.05, -0.02, 0.0])
     error = d.std(ddof=1) / np.sqrt(5)
-    assert stats.tost(d, 0.2) == pytest.approx(1 - t.cdf((0.2 - abs(d.mean())) / error, 4))
-    assert stats.tost(d, 0.01) > 0.3 and stats.tost(np.full(3, 0.1), 0.2) == 0 and stats.tost(
-        np.full(3, 0.3), 0.2) == 1
-    assert np.isnan(stats.tost([1.0], 2))
-    wrong = sum(stats.tost(np.random.default_rng(s).normal(1, 1, 8), 1.0) <= 0.05
+    assert significance.tost(d, 0.2) == pytest.approx(1 - t.cdf((0.2 - abs(d.mean())) / error, 4))
+    assert significance.tost(d, 0.01) > 0.3 and significance.tost(np.full(3, 0.1), 0.2) == 0
+    assert significance.tost(np.full(3, 0.3), 0.2) == 1
+    assert np.isnan(significance.tost([1.0], 2))
+    wrong = sum(significance.tost(np.random.default_rng(s).normal(1, 1, 8), 1.0) <= 0.05
                 for s in range(300))
     assert wrong <= 27, "at the margin itself equivalence is claimed in 5 % of cases"
 
 
 def test_rank_correlation():
-    assert list(stats.ranks(np.array([30, 10, 30, 20]))) == [3.5, 1, 3.5, 2]
-    assert stats.spearman([1, 2, 3, 4], [1, 3, 2, 4]) == pytest.approx(0.8)
-    assert stats.spearman([1, 2, 3], [9, 8, -7]) == pytest.approx(-1)
-    assert np.isnan(stats.spearman([1, 2], [1, 2]))
-    assert np.isnan(stats.spearman([1, 1, 1], [1, 2, 3]))
-    assert stats.spearman([1, np.nan, 2, 3], [1, 0, 2, 3]) == pytest.approx(1)
+    assert list(significance.ranks(np.array([30, 10, 30, 20]))) == [3.5, 1, 3.5, 2]
+    assert significance.spearman([1, 2, 3, 4], [1, 3, 2, 4]) == pytest.approx(0.8)
+    assert significance.spearman([1, 2, 3], [9, 8, -7]) == pytest.approx(-1)
+    assert np.isnan(significance.spearman([1, 2], [1, 2]))
+    assert np.isnan(significance.spearman([1, 1, 1], [1, 2, 3]))
+    assert significance.spearman([1, np.nan, 2, 3], [1, 0, 2, 3]) == pytest.approx(1)
 
 
 def test_rank_correlations_asked_at_once():
-    rho, p = stats.spearman_together([1, 2, 3, 4], [[1, 2, 3, 4]], rng())
+    rho, p = significance.spearman_together([1, 2, 3, 4], [[1, 2, 3, 4]], rng())
     assert rho.tolist() == [[pytest.approx(1)]] and p.tolist() == [[pytest.approx(2 / 24)]]
     many = np.arange(20.0)
-    assert stats.spearman_together(many, many**2, rng())[1][0, 0] < 0.001
+    assert significance.spearman_together(many, many**2, rng())[1][0, 0] < 0.001
     x = [[1, 2, 3, 4, 5], [1, 2, 3, 5, 4], [2, 2, 2, 2, 2]]
-    rho, p = stats.spearman_together(x, [[1, 2, 3, 4, 5]], rng())
-    # 2 orders reach 1; 0.9 is reached where either does: the 2, and 4 that exchange neighbours, in
-    # x or in x's second row, up or down
+    rho, p = significance.spearman_together(x, [[1, 2, 3, 4, 5]], rng())
+    # 2 orders reach |rho| = 1 in the first row and 2 in the second row. More orders, which exchange
+    # neighbours, reach 0.9 in one of the rows.
     assert p[0, 0] == pytest.approx(4 / 120) and p[1, 0] > 8 / 120 and np.isnan(p[2, 0])
 
 
@@ -146,7 +147,7 @@ def test_files_are_paired_by_seed(make, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("command, reason", [
-    (["{runs}"], "needs two selections, here 1"), (["{runs}", *RING], "use --where and --against"),
+    (["{runs}"], "needs two selections, not 1"), (["{runs}", *RING], "use --where and --against"),
     (["{runs}", *RING, "--against", "implementation=D_rnig"], "no run matches"),
     (["{runs}", *RING, *TORUS, "--margin", "0.5"], "0.5% for points"),
     (["{runs}", *RING, *TORUS, "--margin", "0%"], "above 0"),

@@ -1,4 +1,4 @@
-"""The tool scripts/slurm/sweep as a user calls it, the real program, and a real Slurm cluster."""
+"""Fixtures that call scripts/slurm/sweep as users do, with the real program and a Slurm cluster."""
 
 import contextlib
 import json
@@ -17,13 +17,14 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("DBENCH_PROGRAM", str(ROOT / "build" / "dbench"))
 CLUSTER = str(ROOT / "scripts" / "slurm" / "local-cluster")
-# For results.py, and the package sweeps.
+# The folders of results.py and of the package sweeps.
 sys.path += [str(ROOT / "tests" / "program"), str(ROOT / "scripts" / "slurm")]
 
 from sweeps import cli  # noqa: E402
 
-# For Sweep.program: a job's first start stands still once it has a checkpoint (so it is surely in
-# mid-run, and costs nothing), until it is told to stop; later starts are the program itself.
+# A script for Sweep.program. In a job's first start, the run is paused once it has a checkpoint, so
+# that it is certainly unfinished and uses no CPU, until a signal stops it. Later starts run
+# normally.
 HELD = """if [ -z "${SLURM_RESTART_COUNT:-}" ]; then
     "$real" "$@" &
     trap "kill -USR1 $!; kill -CONT $!" USR1
@@ -42,16 +43,17 @@ BASE = {
 }
 
 
-# A program for sweeps that are not to run: it checks anything, notes how it is called (words ended
-# by zero bytes, in $DBENCH_NOTES/run.<process>), and changes a file that it is asked about, as the
-# real one does with a dead writer's.
+# A replacement of the program for sweeps that must not train. It accepts every spec in `check`,
+# writes its arguments to $DBENCH_NOTES/run.<process> (separated by zero bytes), and in `doctor`
+# changes the file, as the real program does with the flag of a dead writer.
 STAND_IN = """#!/bin/bash
 case $1 in
     check)
         echo x >>"$DBENCH_NOTES/asked"
         id=$({ cat "$2"; printf '%s\\0' "${@:3}"; } | md5sum | cut -c 1-32)
         echo '{"spec": {"replicas": 4, "id": "'$id'"}, "iterations": 9,'
-        echo '"memory_bytes_per_rank": 1, "bytes_per_step": 1, "result_bytes": 1}' ;;
+        echo '"memory_bytes_per_rank": 1, "bytes_per_step": 1, "result_bytes": 1,'
+        echo '"result_bytes_per_rank": 1, "free_to_change": ["/name", "/output"]}' ;;
     run) printf '%s\\0' "$@" >"$DBENCH_NOTES/run.$BASHPID" ;;
     doctor) touch "$2"; echo "  status           ${DBENCH_STATUS:-running}" ;;
 esac
@@ -59,7 +61,7 @@ esac
 
 
 class Sweep:
-    """One sweep file in a folder, and the tool run on it."""
+    """A folder with one sweep file, and methods that call the tool on it."""
 
     def __init__(self, folder, environment):
         self.folder, self.environment = Path(folder), dict(environment)
@@ -87,7 +89,7 @@ class Sweep:
         return json.loads(self("plan", "--json", expect=expect))
 
     def status(self):
-        """name -> state; `detail` holds what else was said."""
+        """Return name -> state; `detail` holds the other columns."""
         done = subprocess.run(self.command("status", "--json"), cwd=self.folder,
                               env=self.environment, text=True, capture_output=True, timeout=100)
         assert done.returncode in (0, 1), done.stderr
@@ -97,8 +99,8 @@ class Sweep:
         return {run["name"]: run["state"] for run in runs}
 
     def until(self, condition, seconds=120):
-        """Waits until condition(status) holds; returns that status. Gives up before its time where
-        no run has been waiting or running for ten seconds."""
+        """Wait until condition(status) is true; return that status. Fail after `seconds`, or if no
+        run has been pending or running for ten seconds."""
         lively = began = time.time()
         while True:
             found = self.status()
@@ -115,8 +117,8 @@ class Sweep:
                          for path in (self.output / ".sweep/logs").glob("*"))
 
     def program(self, body):
-        """Puts a shell script before the program: $real is the program, $name the run's name,
-        $count the number of times it was started for that run, this one included."""
+        """Put a shell script in front of the program: $real is the program, $name the run's name,
+        $count the number of starts for that run, including this one."""
         path = self.folder / "program"
         path.write_text(f"""#!/bin/bash
 real={PROGRAM}
@@ -131,7 +133,7 @@ exec "$real" "$@"
         self.environment["DBENCH_PROGRAM"] = str(path)
 
     def whole(self, name):
-        """The result of the same run without anything in its way."""
+        """Return the result of the same run without interruptions."""
         output = self.folder / f"whole-{name}.h5"
         spec = str(self.output / f".sweep/specs/{name}.json")
         subprocess.run([PROGRAM, "run", spec, "--output", str(output), "--quiet"],
@@ -147,12 +149,13 @@ def plain_environment():
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("DBENCH_", "SLURM_"))}
     return {**kept, "DBENCH_PROGRAM": PROGRAM, "DBENCH_PYTHON": sys.executable,
             "OMPI_MCA_btl_base_warn_component_unused": "0",
-            "PMIX_MCA_psec": "native"}   # munge, where it does not run, is waited for
+            "PMIX_MCA_psec": "native"}   # PMIx would wait for munge if it is not running
 
 
 @pytest.fixture(scope="session")
 def remembering(tmp_path_factory):
-    """The program, asked only once about a spec: tests check the same ones over and over."""
+    """Return a program that caches the results of `check`, because tests check the same specs again
+    and again."""
     folder = tmp_path_factory.mktemp("remembered")
     path = folder / "program"
     path.write_text(f"""#!/bin/bash
@@ -178,7 +181,7 @@ def sweep(tmp_path, remembering):
 
 @pytest.fixture
 def quick(tmp_path):
-    """A sweep of a program that is not there: for what is decided before a run starts."""
+    """Return a sweep with a replacement of the program, for tests of everything before a run."""
     (tmp_path / "notes").mkdir()
     made = Sweep(tmp_path, {**plain_environment(), "DBENCH_NOTES": str(tmp_path / "notes")})
     stand_in(made, "dbench", STAND_IN)
@@ -188,15 +191,16 @@ def quick(tmp_path):
 
 @pytest.fixture
 def inside(monkeypatch, capfd):
-    """Calls a sweep's command in this process, which is quicker: (exit status, output, errors)."""
+    """Return a function that runs a sweep's command in this process, which is faster, and returns
+    (exit status, output, errors)."""
     def call(sweep, command, *words):
         monkeypatch.chdir(sweep.folder)
         for key, value in sweep.environment.items():
             monkeypatch.setenv(key, value)
-        signal.signal(signal.SIGALRM, signal.default_int_handler)  # it hangs: as if by Ctrl-C
+        signal.signal(signal.SIGALRM, signal.default_int_handler)  # interrupts a command that hangs
         signal.alarm(10)
         memory = resource.getrlimit(resource.RLIMIT_AS)
-        resource.setrlimit(resource.RLIMIT_AS, (4 << 30, memory[1]))  # it reads without end
+        resource.setrlimit(resource.RLIMIT_AS, (4 << 30, memory[1]))  # stops endless reading
         capfd.readouterr()
         try:
             status = cli.main([command, str(sweep.file), *map(str, words)])
@@ -210,7 +214,7 @@ def inside(monkeypatch, capfd):
 
 
 def stand_in(sweep, name, body):
-    """A command, such as one of Slurm's, that does as `body` says."""
+    """Put a command, such as one of Slurm's, with the shell script `body` into the search path."""
     folder = sweep.folder / "bin"
     folder.mkdir(exist_ok=True)
     path = folder / name
@@ -231,7 +235,7 @@ class Cluster:
         return done.stdout
 
     def slurm(self, *words, check=True):
-        """One of Slurm's commands; what it printed."""
+        """Run one of Slurm's commands; return its output."""
         environment = {**self.environment, "SLURM_CONF": str(self.folder / "c" / "slurm.conf")}
         return subprocess.run(words, env=environment, text=True, capture_output=True, timeout=60,
                               check=check, cwd=self.folder).stdout
@@ -244,7 +248,7 @@ def lacking_for_a_cluster():
 
 @pytest.fixture(scope="session")
 def cluster():
-    """Three hosts of four processors; in a folder that all of them see, unlike /tmp."""
+    """Start a cluster of three hosts with four processors, in a folder that all hosts see."""
     if lacking_for_a_cluster():
         pytest.skip(f"no local Slurm cluster here: {lacking_for_a_cluster()} is missing")
     (ROOT / ".cache").mkdir(exist_ok=True)
@@ -260,7 +264,7 @@ def cluster():
 
 @contextlib.contextmanager
 def sweep_on(cluster):
-    """A sweep whose jobs end with it."""
+    """Context manager with a sweep whose jobs end with it."""
     folder = Path(tempfile.mkdtemp(dir=cluster.folder, prefix="sweep-"))
     made = Sweep(folder, {**cluster.environment,
                           "SLURM_CONF": str(cluster.folder / "c" / "slurm.conf")})
@@ -269,7 +273,8 @@ def sweep_on(cluster):
     jobs = folder / "out" / ".sweep" / "jobs.json"
     if jobs.exists():
         ids = [job["job"] for job in json.loads(jobs.read_text())]
-        cluster.slurm("scancel", "--full", "--signal=KILL", *ids, check=False)  # most have ended
+        # Most jobs have already ended, so errors are ignored.
+        cluster.slurm("scancel", "--full", "--signal=KILL", *ids, check=False)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
-"""Nothing that sweep and site files say is run by the scripts that Slurm gets; every word arrives.
+"""Tests the quoting of batch scripts: no text of a sweep or site file is executed as shell code,
+and every word arrives unchanged.
 
-Bash runs the scripts; stand-ins for the launcher and the program note how they are called.
+Bash runs the scripts; replacements of the launcher and the program record their arguments.
 """
 
 import json
@@ -31,21 +32,22 @@ SHELL = [f"; {TOUCH};", f"& {TOUCH} &", f"| {TOUCH}", f"|| {TOUCH}", f"&& {TOUCH
 NEVER = [f"\n{TOUCH}\n", f"x\n{TOUCH}; echo x", f"\r{TOUCH}\r", "a\tb", "\0", "a\0b", "\x1b[2J",
          "\x7f", "\x85", "\u2028", "\u2029", "\u202e", "\ud800", "\udcff", "$'\\n'", "%A", "%",
          "a%jb", "%%", "a\\", "\\", f"\\$({TOUCH})", f"\\\n{TOUCH}"]
-# These have a meaning in a path of Slurm's only.
+# These have a meaning only in Slurm's paths.
 SLURM_ALONE = ("$'\\n'", "%A", "%", "a%jb", "%%", "a\\", "\\", f"\\$({TOUCH})")
 WORDS = ("partition", "account", "qos")
 LISTS = ("sbatch", "launcher", "step", "gpu_step", "gpu_launch")
 
 
 class OneRun:
-    """As much of a run as stands in a script."""
+    """The attributes of a run that a batch script uses."""
     def __init__(self, name):
         self.name, self.ranks, self.gpus, self.minutes = name, 2, 2, 1.0
 
 
 @pytest.fixture
 def script(quick, monkeypatch):
-    """The text that sbatch gets for these changes to the sweep and its site; None if refused."""
+    """Return a function that makes the batch script for changes to the sweep and its site; it
+    returns None if they are refused."""
     stand_in(quick, "launch", 'printf "%s\\0" "$@" "$PWD" >"$DBENCH_NOTES/launch.$BASHPID"; '
              'shift $(($# - 6)); exec "$@"')  # PROGRAM run SPEC --output OUTPUT --resume
     monkeypatch.chdir(quick.folder)
@@ -73,7 +75,7 @@ def script(quick, monkeypatch):
 
 
 def run(sweep, script):
-    """Runs it in an empty folder; what the launcher and the program were called with."""
+    """Run a batch script in an empty folder; return the arguments of launcher and program."""
     place = sweep.folder / "elsewhere"
     place.mkdir(exist_ok=True)
     (sweep.folder / "script").write_text(script)
@@ -91,8 +93,8 @@ def unharmed(sweep):
 
 
 def sbatch_words(script):
-    """The options in a script's head, as sbatch takes them apart: almost as a shell does, but a
-    backslash counts between any quotes, and does not keep a space between none."""
+    """Return the options in a script's head as sbatch splits them: like a shell, but a backslash is
+    special within any quotes, and outside quotes it does not protect a space."""
     for line in script.splitlines()[1:]:
         if not line.startswith("#SBATCH "):
             return
@@ -114,14 +116,15 @@ def sbatch_words(script):
         yield word
 
 
-def test_there_are_a_hundred_of_them():
+def test_there_are_a_hundred_texts():
     assert len(set(SHELL) | set(NEVER)) > 120
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["array", "pack"])
 def test_paths_and_site_words_are_never_run_and_arrive_as_they_were(quick, script, packed):
     for name in SHELL:
-        output = os.path.abspath(quick.folder / "results" / (name + "/x"))[:-2]  # "." is no name
+        # The detour over "/x" keeps names such as "." from being simplified.
+        output = os.path.abspath(quick.folder / "results" / (name + "/x"))[:-2]
         site = {**dict.fromkeys(WORDS, name), "launcher": ["launch", name], "step": [name],
                 "gpu_step": [name], "gpu_launch": [name], "sbatch": ["--comment=" + name]}
         text = script({"output": output}, site, packed)
@@ -139,13 +142,13 @@ def test_paths_and_site_words_are_never_run_and_arrive_as_they_were(quick, scrip
 
 
 @pytest.mark.parametrize("field", ["output", *WORDS, *LISTS, "prologue"])
-def test_what_ends_a_line_is_refused(quick, script, field):
+def test_line_breaks_are_refused(quick, script, field):
     for name in NEVER:
         if field == "output":
             assert script({"output": f"results/{name}"}, {}) is None, name
             continue
         if field == "prologue" and (name in SLURM_ALONE or name == "a\tb"):
-            continue  # a line of shell
+            continue  # the prologue is a shell command itself
         value = name if field in WORDS else ["--comment=" + name] if field == "sbatch" else [name]
         text = script({}, {field: ["launch", *value] if field == "launcher" else value}, True)
         assert (text is not None) == (name in SLURM_ALONE), name
@@ -163,7 +166,7 @@ def test_names_are_letters_or_refused(quick, script):
         assert (text is not None) == bool(safe.fullmatch(name)), name
         assert text is None or f"\n    {name}\n)" in text
         for axes in ({"graph": [name]}, {"data": [{"type": name, name: name}]}, {f"/{name}": [1]}):
-            text = script({"axes": axes}, {})  # what a name is made of is cleaned for it
+            text = script({"axes": axes}, {})  # special characters are removed from run names
             if text is not None:
                 assert safe.fullmatch(re.search(r"\nruns=\(\n    (.*)\n\)\n", text).group(1))
 
@@ -190,7 +193,7 @@ def test_folders_of_the_user_and_of_the_program_are_quoted_too(quick, script, mo
     unharmed(quick)
 
 
-def test_all_of_it_through_the_command(quick, inside):
+def test_quoting_through_the_command(quick, inside):
     stand_in(quick, "launch", 'shift $(($# - 6)); touch "$DBENCH_NOTES/launch.1"; exec "$@"')
     stand_in(quick, "sbatch", 'cat >"$DBENCH_NOTES/script"; echo 5')
     output = str(quick.folder / f"o'u\"t; {TOUCH} #$({TOUCH})")

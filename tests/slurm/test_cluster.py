@@ -1,4 +1,4 @@
-"""Sweeps on a real Slurm cluster of several hosts on this machine; skipped without one."""
+"""Tests sweeps on a Slurm cluster of several emulated hosts; skipped if Slurm is not installed."""
 
 import json
 
@@ -17,14 +17,15 @@ def complete(found):
 
 
 def tell_to_stop(sweep, name):
-    """What --signal=B:USR1@120 does two minutes before the time limit."""
+    """Send the signal that --signal=B:USR1@120 sends two minutes before the time limit."""
     sweep.cluster.slurm("scancel", "--batch", "--signal=USR1", sweep.job[name])
 
 
 @pytest.fixture(scope="module", autouse=True)
 def beyond_their_limit(cluster):
-    """Two jobs of a minute, begun first because Slurm looks at limits twice a minute only: s1 does
-    as it is told before its time is over, s2 is deaf. Both stand still meanwhile."""
+    """Submit two jobs with a limit of one minute: s1 stops at the signal before its limit, s2
+    ignores it. Both are paused meanwhile. They start first, since Slurm checks limits only twice a
+    minute."""
     with sweep_on(cluster) as sweep:
         sweep.write({"seed": [1, 2]}, CHECKPOINTS, time="00:00:05")
         sweep.program(f"""if [ $count = 1 ]; then
@@ -37,24 +38,25 @@ fi""")
 
 
 def test_a_run_outlives_its_host_and_the_controller_to_the_same_numbers(on_cluster):
-    # Early in this file, for a new controller waits for half a minute before it looks at limits.
+    # This test is early in the file, because a new controller first checks limits after 30 seconds.
     cluster = on_cluster.cluster
     sweep = on_cluster.write({"seed": [1]}, CHECKPOINTS, ranks=2)
     sweep.program(HELD)
-    # Alone on the host that dies.
+    # The run is alone on the host that dies.
     (sweep.folder / "site.json").write_text('{"sbatch": ["--exclusive"]}')
     sweep("submit", "--site", sweep.folder / "site.json")
     sweep.until(lambda found: found == {"s1": "running"}
                 and list(sweep.output.glob("*.checkpoints/*/manifest.json")))
     host = cluster.slurm("squeue", "-h", "-r", "-j", sweep.job["s1"], "-o", "%N").strip()
     cluster("restart")
-    assert sweep.status() == {"s1": "running"} and sweep.starts("s1") == 1  # it did not notice
+    # The run is not affected by the restart of the controller.
+    assert sweep.status() == {"s1": "running"} and sweep.starts("s1") == 1
     cluster("kill", host[1:])
     try:
         sweep.until(complete)
     finally:
         cluster("start", host[1:])
-    assert sweep.starts("s1") == 2 and "going on from iteration" in sweep.logs()
+    assert sweep.starts("s1") == 2 and "continuing from iteration" in sweep.logs()
     assert differences(sweep.whole("s1"), str(sweep.output / "s1.h5")) == []
 
 
@@ -77,10 +79,10 @@ def test_arrays_and_jobs_by_hand_complete_and_are_not_submitted_again(on_cluster
     assert differences(str(sweep.output / "ring-n4.h5"), str(sweep.output / "by-hand.h5")) == []
 
 
-def test_a_pack_runs_all_in_one_job_and_goes_on_where_it_stopped(on_cluster):
+def test_a_pack_runs_all_in_one_job_and_continues(on_cluster):
     sweep = on_cluster.write({"replicas": [2, 4], "seed": [1, 2]}, {"graph": "ring"},
                              ranks="replicas")
-    # n4-s1 takes no end at first; on the signal it stops as if at a checkpoint.
+    # The first start of n4-s1 never ends; on the signal it stops as if at a checkpoint.
     sweep.program("""if [ $name = n4-s1 ] && [ -z "${SLURM_RESTART_COUNT:-}" ]; then
     trap "exit 75" USR1
     touch "$4.ready-$SLURM_PROCID"
@@ -99,14 +101,14 @@ fi""")
     first, second, third = (again.index(f"{name}: starts on")
                             for name in ("n4-s1", "n4-s2", "n2-s1"))
     assert first < second < third
-    assert "status 0" in again[:second]  # two runs of 4 ranks have no room in 6
-    assert "status" not in again[second:third]  # 4 and 2 have
+    assert "status 0" in again[:second]  # two runs of 4 ranks do not fit into 6 tasks
+    assert "status" not in again[second:third]  # runs of 4 and 2 ranks fit
 
 
 @pytest.mark.parametrize("options", [(), ("--pack", 4)], ids=["array", "pack"])
-def test_ranks_on_cards_have_one_each(on_cluster, options):
-    """On hosts of two cards: an array's run has both of two hosts, runs of a pack have one each, at
-    the same time."""
+def test_ranks_get_one_gpu_each(on_cluster, options):
+    """On hosts with two GPUs, a run of an array has both GPUs of two hosts, and the runs of a pack
+    have one GPU each at the same time."""
     packed = bool(options)
     sweep = on_cluster.write({"seed": [1, 2, 3, 4] if packed else [1]},
                              {"graph": "ring", "replicas": 4, "device": "cpu"},
@@ -125,12 +127,12 @@ done""")
     hosts = sorted({host for host, _, _ in found})
     assert len(hosts) == 2
     cards = {(host, *number) for host in hosts for number in (("0", "0"), ("0", "1"))}
-    if not packed:  # a rank takes the card of its number on the host
+    if not packed:  # a rank uses the GPU with its local number
         cards = {(host, rank, "0,1") for host in hosts for rank in ("0", "1")}
     assert set(map(tuple, found)) == cards
 
 
-def test_runs_go_on_from_checkpoints_and_cancelled_and_failed_ones_are_resubmitted(on_cluster):
+def test_runs_resume_and_cancelled_or_failed_ones_are_resubmitted(on_cluster):
     sweep = on_cluster.write({"seed": [1, 2, 3]}, {**LONG, "graph": "ring", "replicas": 2})
     sweep.program('[ "$name" != s2 ] || [ -e again ] || '
                   '{ echo "dbench: error: no such luck" >&2; exit 1; }')
@@ -142,7 +144,7 @@ def test_runs_go_on_from_checkpoints_and_cancelled_and_failed_ones_are_resubmitt
     sweep.until(lambda found: found["s3"] == "pending"
                 and "goes on from iteration" in sweep.detail["s3"])
     sweep.until(lambda found: found["s3"] == "running" and sweep.starts("s3") == 2)
-    sweep.until(lambda found: "going on from iteration" in sweep.logs())
+    sweep.until(lambda found: "continuing from iteration" in sweep.logs())
     assert "cancelled" in sweep("cancel")
     sweep.until(lambda found: found == {"s1": "cancelled", "s2": "failed", "s3": "cancelled"})
     assert "3 runs ended without completing" in sweep("submit")
@@ -156,7 +158,7 @@ def test_a_time_limit_is_a_checkpoint_or_at_least_resumable(beyond_their_limit):
     sweep = beyond_their_limit
     found = sweep.until(lambda found: found["s1"] == "complete"
                         and found["s2"] not in ("running", "pending"))
-    assert sweep.starts("s1") == 2 and "going on from iteration" in sweep.logs()
+    assert sweep.starts("s1") == 2 and "continuing from iteration" in sweep.logs()
     assert differences(sweep.whole("s1"), str(sweep.output / "s1.h5")) == []
     assert found["s2"] == "interrupted" and sweep.detail["s2"] == "TIMEOUT; begins anew"
     assert "an array of 1 runs" in sweep("resubmit")

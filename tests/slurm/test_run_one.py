@@ -1,4 +1,4 @@
-"""scripts/slurm/run-one and run-pack by themselves, with a stand-in for the program."""
+"""Tests scripts/slurm/run-one and run-pack alone, with a replacement of the program."""
 
 import os
 import subprocess
@@ -7,13 +7,15 @@ import time
 import pytest
 from conftest import ROOT
 
-HEAD = b"\x89HDF\r\n\x1a\n\x03\x08\x08"  # of a result file; its mark follows
+HEAD = b"\x89HDF\r\n\x1a\n\x03\x08\x08"  # first bytes of a result file; the writer's flag follows
 OLD = 3600
 
 
 @pytest.fixture
 def run_one(quick):
-    """Runs it on a result file with this mark, an hour old; returns how many runs it started."""
+    """Return a function that runs run-one on an hour-old result file with the given writer's flag,
+    and
+    returns the number of started runs."""
     def run(mark, status="running"):
         output = quick.folder / "a run.h5"
         quick.environment["DBENCH_STATUS"] = status
@@ -33,7 +35,8 @@ def run_one(quick):
 @pytest.mark.parametrize("mark", [b"\x05", b"\x01"])
 def test_a_dead_writers_file_is_not_touched_before_the_program_resumes_it(run_one, mark):
     assert run_one(mark) == 1
-    assert run_one.sweep.age > OLD - 60  # else it seems to have a living writer on another host
+    # A younger file would seem to have a living writer on another host.
+    assert run_one.sweep.age > OLD - 60
 
 
 def test_a_complete_run_is_left_as_it_is_and_another_is_started(run_one):
@@ -41,7 +44,7 @@ def test_a_complete_run_is_left_as_it_is_and_another_is_started(run_one):
     assert run_one(b"\0", "failed") == 1
 
 
-def test_an_output_that_is_no_file_does_not_hang(quick):
+def test_an_output_that_is_not_a_file_does_not_hang(quick):
     os.mkfifo(quick.folder / "fifo.h5")
     for name in ("fifo.h5", "-n.h5"):
         subprocess.run([ROOT / "scripts/slurm/run-one", "spec.json", name], cwd=quick.folder,
@@ -64,7 +67,7 @@ def test_a_pack_computes_with_numbers_only(quick, total, line):
 
 @pytest.mark.parametrize("job, ranks", [({"SLURM_CPUS_PER_TASK": "7"}, "7"), ({}, "")])
 def test_a_job_by_hand_gives_a_rank_the_processors_of_the_job(quick, job, ranks):
-    """srun itself no longer takes them from the job."""
+    """A rank gets the processors of the job, although srun itself no longer inherits them."""
     done = subprocess.run(
         ["bash", ROOT / "scripts/slurm/run.sbatch", "spec.json", "out.h5"], cwd=quick.folder,
         text=True, capture_output=True, timeout=20,

@@ -1,4 +1,4 @@
-"""Sweeps without Slurm: the file, the plan, runs on this machine, and what sbatch would get."""
+"""Tests sweeps without Slurm: sweep file, plan, local runs, and the batch scripts."""
 
 import ast
 import json
@@ -26,9 +26,9 @@ def names(plan):
     ({"base": "no.json"}, "/base: no file"),
     ({"axes": {"graphs": ["ring"]}}, "/axes/graphs: no such axis"),
     ({"axes": {"seed": []}}, "/axes/seed: not a list of values"),
-    ({"axes": {"seed": [1], "/seed": [2]}}, "/axes//seed: this axis stands twice"),
+    ({"axes": {"seed": [1], "/seed": [2]}}, "/axes//seed: this axis is given twice"),
     ({"axes": {"zip": [{"seed": [1, 2], "replicas": [4]}]}},
-     "/axes/zip/0: lists of unlike length: seed 2, replicas 1"),
+     "/axes/zip/0: lists of different lengths: seed 2, replicas 1"),
     ({"axes": {"/name": ["a"]}}, "/axes//name: the sweep itself sets it"),
     ({"exclude": [{"replicas": 4}]}, "/exclude/0/replicas: not an axis of this sweep"),
     ({"only": [{"seed": 7}]}, "/axes: no run is left"),
@@ -36,10 +36,10 @@ def names(plan):
     ({"name": "a b"}, "/name: gives 'a b'"),
     ({"name": "same"}, "/name: two runs would be called 'same'"),
     ({"ranks": 0}, "/ranks: neither a number nor a rule"),
-    ({"ranks": 1, "gpus": 1}, "/gpus: stands beside"),
+    ({"ranks": 1, "gpus": 1}, "/gpus: given together with"),
     ({"time": "soon"}, "/time: not a duration"),
 ])
-def test_what_is_wrong_with_a_file_is_said(sweep, inside, changes, said):
+def test_errors_in_sweep_files_are_reported(sweep, inside, changes, said):
     changes = dict(changes)
     axes, base = changes.pop("axes", {"seed": [1, 2]}), changes.pop("base", None)
     sweep.write(axes, {"replicas": 2, "graph": "ring"}, **changes)
@@ -72,7 +72,7 @@ def test_bases_are_files_too_and_implementations_an_axis(sweep):
     runs = sweep.plan()["runs"]
     assert [run["spec"]["implementation"] for run in runs] == ["D_ring", "C_complete"]
     (sweep.folder / "first.json").write_text(json.dumps({**BASE, "replicas": 3, "graph": "ring"}))
-    assert {run["replicas"] for run in sweep.plan()["runs"]} == {3}  # no stale answer is kept
+    assert {run["replicas"] for run in sweep.plan()["runs"]} == {3}  # the cached answer is not used
 
 
 def test_equal_runs_are_made_once(sweep):
@@ -83,7 +83,7 @@ def test_equal_runs_are_made_once(sweep):
     assert plan["duplicates"] == [{"name": "ring-s1", "same_as": "ring-s1"}]
 
 
-def test_what_would_fail_is_refused_before_anything_starts(sweep):
+def test_impossible_runs_are_refused_before_the_first_start(sweep):
     sweep.write({"graph": ["ring", "rings"], "replicas": [2, 4]}, ranks=4)
     errors = {run["name"]: run["error"] for run in sweep.plan(expect=2)["runs"]}
     assert "unknown graph 'rings'" in errors["rings-n4"]
@@ -125,8 +125,9 @@ def test_a_failed_run_is_named_with_its_reason_and_tried_again(sweep):
     assert "1 runs done, 0 failed" in sweep("local") and sweep.starts("s2") == 1
 
 
-def test_local_gives_each_run_cards_of_its_own(sweep):
-    """Two of four runs at once on the two that nvidia-smi lists, each alone on its card."""
+def test_local_gives_each_run_its_own_gpus(sweep):
+    """Two of four runs are active at once, each alone on one of the two GPUs that nvidia-smi
+    lists."""
     stand_in(sweep, "nvidia-smi", """[ "$*" = -L ] || exit 1
 for k in 0 1; do echo "GPU $k: A card (UUID: GPU-$k)"; done""")
     sweep.environment.pop("CUDA_VISIBLE_DEVICES", None)
@@ -141,27 +142,28 @@ rmdir $lock""")
     used = (sweep.folder / "used").read_text().split()
     assert set(used) == {"GPU-0", "GPU-1"} and len(used) == 4
     assert "2" in (sweep.folder / "together").read_text().split()
-    # A run that wants two has both; what the caller may see is all there is.
+    # A run that requests two GPUs gets both; GPUs that the caller cannot see are not used.
     (sweep.folder / "used").unlink()
     sweep.write({"seed": [5]}, {"graph": "ring", "replicas": 2, "device": "cpu"}, gpus=2)
     sweep.environment["CUDA_VISIBLE_DEVICES"] = "3"
     said = sweep("local", expect=2)
-    assert "/gpus: s5 wants 2 cards, of 1 here (in CUDA_VISIBLE_DEVICES)" in said
+    assert "/gpus: s5 needs 2 GPUs, of 1 here (in CUDA_VISIBLE_DEVICES)" in said
     assert not list(sweep.output.glob("s5*"))
     for visible, used in (("3, 5", "3,5"), ("GPU-1a-1b,MIG-2-1,-1,7", "GPU-1a-1b,MIG-2-1")):
         sweep.environment["CUDA_VISIBLE_DEVICES"] = visible
         assert "1 runs done, 0 failed" in sweep("local")
-        assert (sweep.folder / "used").read_text() == f"{used}\n" * 2  # of its ranks
+        assert (sweep.folder / "used").read_text() == f"{used}\n" * 2  # one line per rank
         (sweep.folder / "used").unlink()
         shutil.rmtree(sweep.output)
 
 
-def test_the_plan_counts_the_cards_that_jobs_are_given(sweep):
-    """Two nodes of six for eight ranks, three for 16; one card for one."""
+def test_the_plan_counts_the_gpus_of_jobs(sweep):
+    """With six GPUs per node, 8 ranks need two nodes, 16 ranks three nodes, and one rank one
+    GPU."""
     sweep.write({"replicas": [1, 8, 16]}, {"graph": "ring", "device": "cpu"}, gpus="replicas",
                 time="01:00:00")
     sweep.environment.pop("DBENCH_SITE", None)
-    assert "25.0 rank-hours, 25.0 GPU-hours (a card a rank: no site file" in sweep("plan")
+    assert "25.0 rank-hours, 25.0 GPU-hours (one GPU per rank: no site file" in sweep("plan")
     site = sweep.folder / "site.json"
     site.write_text('{"gpus_per_node": 6}')
     assert "25.0 rank-hours, 31.0 GPU-hours, " in sweep("plan", "--site", site)
@@ -189,7 +191,7 @@ def test_the_dry_run_shows_what_sbatch_gets(sweep):
         assert f"\n{line}\n" in text, line
     assert "srun --mpi=none --gpu-bind=closest -n 4" in text and text.count("#!/bin/bash") == 2
     site.write_text(json.dumps({"gpus_per_node": 3, "time_limit": "00:10:00"}))
-    # 2 + 2/2 rounds of 2 minutes, 2 for the signal.
+    # 2 + 2/2 rounds of 2 minutes, and 2 minutes for the signal.
     packs = sweep("submit", "--dry-run", "--site", site, "--pack", 4)
     assert packs.count("#!/bin/bash") == 1 and "#SBATCH --time=00:08:00" in packs
     assert "\nexport SRUN_CPUS_PER_TASK=1\n" in packs and "unset SLURM_GPUS_PER_NODE\n" in packs
@@ -201,10 +203,10 @@ def test_the_dry_run_shows_what_sbatch_gets(sweep):
 
 @pytest.mark.parametrize("site, said", [
     ({"partitions": "a"}, "/partitions: unknown key"),
-    ({"launcher": "srun"}, "/launcher: not what it takes"),
+    ({"launcher": "srun"}, "/launcher: not a valid value"),
     ({"time_limit": "00:01:00"}, "more than the site's limit"),
 ])
-def test_what_is_wrong_with_a_site_is_said(sweep, inside, site, said):
+def test_errors_in_site_files_are_reported(sweep, inside, site, said):
     sweep.write({"seed": [1]}, {"graph": "ring", "replicas": 2})
     (sweep.folder / "site.json").write_text(json.dumps(site))
     status, _, message = inside(sweep, "submit", "--dry-run", "--site", "site.json")
@@ -224,7 +226,7 @@ def test_examples_of_sites_and_sweeps_are_accepted(sweep):
         assert sweep.plan()["totals"]["needed"] > 1
 
 
-def test_refusals_that_pass_are_tried_again_and_others_not(sweep):
+def test_only_temporary_refusals_are_retried(sweep):
     sweep.write({"seed": [1]}, {"graph": "ring", "replicas": 2})
     stand_in(sweep, "squeue", "exit 0")
     stand_in(sweep, "sbatch", f"""
@@ -241,7 +243,7 @@ exit 1""")
     assert "sbatch: sbatch: error: invalid partition" in sweep("resubmit", "--wait", 60, expect=2)
 
 
-def test_slurms_words_for_a_jobs_end(sweep):
+def test_slurms_job_states(sweep):
     states = {"TIMEOUT": "interrupted", "NODE_FAIL": "interrupted", "PREEMPTED": "interrupted",
               "REQUEUED": "pending", "PENDING": "pending", "CANCELLED by 0": "cancelled",
               "FAILED": "failed", "OUT_OF_MEMORY": "failed"}
@@ -258,7 +260,8 @@ def test_slurms_words_for_a_jobs_end(sweep):
 
 
 def submitted(sweep, jobs, **more):
-    """The sweep s1, s2, ... as submitted an hour ago; `jobs`: Slurm's words for each."""
+    """Make the sweep s1, s2, ... look as if it was submitted an hour ago; `jobs` holds Slurm's
+    state of each job."""
     seeds = list(range(1, len(jobs) + 1))
     sweep.write({"seed": seeds}, {"graph": "ring", "replicas": 2, "length": {"iterations": 1000}},
                 **more)
@@ -274,7 +277,7 @@ def submitted(sweep, jobs, **more):
 
 
 def beat(sweep, name, age=0, **changes):
-    """A heartbeat as the program writes it."""
+    """Write a heartbeat like the program's."""
     said = {"state": "training", "iteration": 420, "iterations": 1000, "seconds": 42.0,
             "eta_seconds": 200.0, "samples_per_second": 1234.5, "job": "5", "host": "n1", "pid": 77,
             "updated": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - age)),
@@ -285,12 +288,12 @@ def beat(sweep, name, age=0, **changes):
 def crash(sweep, name, rank, message, age=0):
     path = sweep.output / f"{name}.h5.crash-{rank}.log"
     path.write_text(message + "\nand more\n")
-    written = int(time.time() / 100) * 100 + 100 - age  # ages of one call to the second
+    written = int(time.time() / 100) * 100 + 100 - age  # equal ages for all files of a test
     os.utime(path, (written, written))
 
 
 def result(sweep, name, status, error="", done=10):
-    """As much of a result file as the sweep looks at."""
+    """Write the parts of a result file that the sweep reads."""
     with h5py.File(sweep.output / f"{name}.h5", "w") as file:
         file.attrs.update({"status": status, "error": error, "started": "", "finished": ""})
         file["spec"] = (sweep.output / f".sweep/specs/{name}.json").read_text()
@@ -303,7 +306,7 @@ def test_status_follows_heartbeats(sweep):
     beat(sweep, "s2", state="starting", iteration=0, eta_seconds=None, samples_per_second=None)
     beat(sweep, "s3", eta_seconds=9000, tokens_per_second=56789.0)
     beat(sweep, "s4", age=300)
-    beat(sweep, "s5", age=7200)  # of an earlier job
+    beat(sweep, "s5", age=7200)  # written by an earlier job
     (sweep.output / "s6.h5.heartbeat").write_text('{"state": "trai')
     result(sweep, "s7", "running", done=250)
     beat(sweep, "s8")  # started by hand
@@ -316,13 +319,13 @@ def test_status_follows_heartbeats(sweep):
     assert "nothing to submit" in sweep("resubmit")
 
 
-def test_status_tells_what_can_go_on_from_what_failed_and_why(sweep):
+def test_status_tells_resumable_runs_from_failed_ones(sweep):
     submitted(sweep, ["TIMEOUT", "NODE_FAIL", "PENDING", "FAILED", "FAILED", "FAILED", "RUNNING",
                       ""])
     (sweep.output / "s1.h5.checkpoints/420").mkdir(parents=True)
     (sweep.output / "s1.h5.checkpoints/90").mkdir()
     result(sweep, "s1", "running")
-    crash(sweep, "s2", 1, "rank 3 is gone")  # its peers notice that a host died
+    crash(sweep, "s2", 1, "rank 3 is gone")  # written by peers of a host that died
     (sweep.output / "s3.h5.checkpoints/7").mkdir(parents=True)
     for rank, age in ((0, 10), (12, 20), (5, 20)):
         crash(sweep, "s4", rank, f"trouble {rank}", age)
@@ -344,7 +347,7 @@ def test_status_tells_what_can_go_on_from_what_failed_and_why(sweep):
     assert "an array of 7 runs" in sweep("resubmit", "--dry-run")  # all but the pending one
 
 
-def test_a_crash_inside_a_pack_is_told_while_the_pack_runs(sweep):
+def test_a_crash_inside_a_running_pack_is_reported(sweep):
     sweep.write({"seed": [1, 2]}, {"graph": "ring", "replicas": 2})
     stand_in(sweep, "sbatch", "echo 5")
     stand_in(sweep, "squeue", "echo '5|RUNNING|None'")

@@ -1,4 +1,4 @@
-"""The short sweeps under configs/sweeps do what the "Expected:" line at their head says."""
+"""Tests that the short sweeps in configs/sweeps do what their "Expected:" lines say."""
 
 import re
 
@@ -8,7 +8,7 @@ from results import read
 
 
 def made(sweep, name):
-    """The sweep run here; what its head expects."""
+    """Run the sweep; return its expectation."""
     text = (ROOT / "configs/sweeps" / f"{name}.json").read_text()
     sweep.file = sweep.folder / f"{name}.json"
     sweep.file.write_text(text)
@@ -19,7 +19,7 @@ def made(sweep, name):
 
 
 def worst(sweep, implementation, replicas):
-    """Accuracy of the worst local model at the end, mean over seeds."""
+    """Return the final accuracy of the worst local model, as the mean over seeds."""
     files = sorted(sweep.output.glob(f"{implementation}-n{replicas}-s*.h5"))
     assert len(files) == 3
     return np.mean([np.min(read(str(path), "evaluations/local_accuracy")[-1]) for path in files])

@@ -1,5 +1,5 @@
-"""Sweep files that somebody has spoiled are read, or refused with a message; nothing else.
-DBENCH_FUZZ_SECONDS says how long, DBENCH_FUZZ_SEED what comes."""
+"""Tests that mutated sweep files are either read or refused with a message. The test runs for
+DBENCH_FUZZ_SECONDS with the seed DBENCH_FUZZ_SEED."""
 
 import os
 import random
@@ -54,7 +54,7 @@ def read_or_refuse(path, data):
     assert time.monotonic() - start < 10, "too long"
 
 
-def test_spoiled_sweep_files(tmp_path):
+def test_mutated_sweep_files(tmp_path):
     corpus = list(corpora.sweep(str(tmp_path / "out")).values())
     path, generator = tmp_path / "sweep.json", random.Random(SEED)
     for data in corpus:

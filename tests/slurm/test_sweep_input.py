@@ -1,6 +1,7 @@
-"""Files that a sweep cannot use, places that it cannot write to: one line, exit status 2, no trace.
+"""Tests of invalid files and unwritable folders: the error is one line, the exit status is 2, and
+nothing is written.
 
-Nor does anything hang, or read without end: each command has ten seconds and 4 GiB.
+Each command is limited to ten seconds and 4 GiB, so that hanging and endless reading are detected.
 """
 
 import json
@@ -18,7 +19,8 @@ SPEC = {**BASE, "replicas": 4, "graph": "ring"}
 
 @pytest.fixture
 def refused(quick, inside):
-    """Calls a command; what it says, in one line."""
+    """Return a function that runs a command that must be refused, and returns its one-line
+    error."""
     def call(command="plan", *words):
         status, _, said = inside(quick, command, *words)
         assert status == 2 and said.startswith("sweep: error: ") and said.endswith(")\n"), said
@@ -29,7 +31,7 @@ def refused(quick, inside):
 
 @pytest.fixture
 def misused(quick, inside):
-    """Calls a command; what it says of its options."""
+    """Return a function that runs a command with wrong options, and returns its error."""
     def call(command, *words):
         status, _, said = inside(quick, command, *words)
         assert status == 2 and said.startswith("usage: "), said
@@ -38,7 +40,7 @@ def misused(quick, inside):
 
 
 def given(sweep, text=None, **changes):
-    """A sweep file that is well but for the changes."""
+    """Write a valid sweep file with changes."""
     sweep.write({"seed": [1, 2]}, SPEC)
     if text is None:
         text = json.dumps({**json.loads(sweep.file.read_text()), **changes})
@@ -52,9 +54,9 @@ def hundreds(count, values=100):
 
 @pytest.mark.parametrize("changes, said", [
     ({"axes": hundreds(6)}, "/axes: 1,000,000,000,000 combinations (100 x 100 x 100 x 100 x 100 x "
-     "100), and 10,000 is the most: the program is asked about each (name those you want by"),
+     "100; at most 10,000, because the program checks each) (list the wanted ones by"),
     ({"axes": hundreds(100)}, "/axes: over 10^200 combinations"),
-    ({"axes": hundreds(101, 1)}, "/axes: 101 axes, and 100 is the most"),
+    ({"axes": hundreds(101, 1)}, "/axes: 101 axes (at most 100)"),
     ({"axes": {"seed": list(range(10001))}}, "/axes: 10,001 combinations"),
     ({"axes": {"zip": {"seed": list(range(10001))}}}, "/axes: 10,001 combinations"),
     ({"axes": hundreds(2), "exclude": [{"/x/0": list(range(1001))}]},
@@ -63,7 +65,7 @@ def hundreds(count, values=100):
     ({"axes": {"/a\nb": [1]}}, "/axes//a\\nb: no such axis"),
     ({"a\nb": 1}, "/a\\nb: unknown key"),
     ({"name": "{seed}\n"}, "/name: gives '1\\n'"),
-    ({"name": "{seed}" + 300 * "x"}, "of 301 letters, and 200 is the most"),
+    ({"name": "{seed}" + 300 * "x"}, "of 301 letters (at most 200)"),
     ({"name": 2000 * "x"}, "/name: not a string of at most 1000 letters"),
     ({"name": ""}, "/name: gives ''"),
     ({"name": []}, "/name: not a string"),
@@ -80,13 +82,13 @@ def hundreds(count, values=100):
     ({"output": "a\u2028b"}, "/output: 'a\\u2028b' holds a control character"),
     ({"output": "a%Ab"}, "/output: 'a%Ab' holds"),
     ({"output": "a\\b"}, "/output: 'a\\b' holds"),
-    ({"output": "sweep.json"}, "sweep.json is no folder"),
-    ({"output": "sweep.json/out"}, "sweep.json is no folder"),
-    ({"output": "/dev/null/out"}, "/dev/null is no folder"),
+    ({"output": "sweep.json"}, "sweep.json is not a folder"),
+    ({"output": "sweep.json/out"}, "sweep.json is not a folder"),
+    ({"output": "/dev/null/out"}, "/dev/null is not a folder"),
     ({"output": "/proc/out"}, "/proc/out/.sweep/checks: cannot be made: No such file"),
     ({"output": 300 * "x"}, "cannot be read: File name too long"),
 ])
-def test_what_asks_too_much_or_holds_what_no_path_can(quick, refused, changes, said):
+def test_too_many_runs_and_invalid_paths_are_refused(quick, refused, changes, said):
     given(quick, **changes)
     assert said in refused()
     assert not quick.output.exists()
@@ -103,11 +105,12 @@ def test_what_asks_too_much_or_holds_what_no_path_can(quick, refused, changes, s
     ('{"axes": {"/optimizer/lr": [1e400]}}', "the number 1e400 is too large"),
     ('{"axes": {"seed": [' + "9" * 5000 + "]}}", "is too large"),
     ('"' + '\\"' * 500000, "not JSON"),
-    ("{" + ",".join(f'"{k}": 1' for k in range(100000)) + ', "7": 1}', 'the key "7" stands twice'),
+    ("{" + ",".join(f'"{k}": 1' for k in range(100000)) + ', "7": 1}',
+     'the key "7" is given twice'),
     (" " * 5000000, "larger than 4 MiB"),
     ("", "not JSON"),
 ], ids=lambda value: str(value)[:20])
-def test_text_that_is_no_sweep(quick, refused, text, said):
+def test_files_that_are_not_sweeps(quick, refused, text, said):
     began = time.time()
     given(quick, text)
     assert said in refused()
@@ -140,7 +143,7 @@ def test_an_output_that_is_a_link_to_nothing(quick, refused):
     not_files(quick.folder)
     for name in ("dangling", "circle", "fifo"):
         given(quick, output=name)
-        assert f"{name} is no folder" in refused()
+        assert f"{name} is not a folder" in refused()
 
 
 def test_a_refused_sweep_leaves_nothing_and_an_accepted_one_is_remembered(quick):
@@ -158,7 +161,7 @@ def test_a_refused_sweep_leaves_nothing_and_an_accepted_one_is_remembered(quick)
     quick("plan")
     assert (quick.folder / "notes" / "asked").read_text() == asked
     for path in (quick.output / ".sweep" / "checks").iterdir():
-        path.write_text("[]")  # damaged: asked anew
+        path.write_text("[]")  # a damaged answer is requested again
     quick("plan")
     assert (quick.folder / "notes" / "asked").read_text() == asked + "x\nx\n"
 
@@ -168,7 +171,7 @@ def test_a_refused_sweep_leaves_nothing_and_an_accepted_one_is_remembered(quick)
     "echo '{'$(printf '[%.0s' {1..2000})",
     "echo '{\"spec\": {\"replicas\": null}, \"iterations\": 1}'",
 ])
-def test_a_program_that_says_nothing_known(quick, said):
+def test_unknown_output_of_the_program_is_reported(quick, said):
     stand_in(quick, "dbench", said)
     plan = given(quick).plan(expect=2)
     assert all("dbench" in run["error"] for run in plan["runs"]) and not quick.output.exists()
@@ -185,7 +188,7 @@ def written(path, spec):
         file["spec"], file["iterations/iteration"] = spec, [0]
 
 
-def test_result_files_that_are_none(quick):
+def test_invalid_result_files(quick):
     given(quick, axes={"seed": [1, 2, 3, 4, 5, 6]})
     out = quick.output
     out.mkdir()
@@ -211,7 +214,7 @@ def test_result_files_that_are_none(quick):
     assert "/spec is no JSON object" in quick.detail["s4"]
 
 
-def test_a_complete_file_whose_name_is_no_text(quick):
+def test_a_complete_file_with_a_name_that_is_not_text(quick):
     given(quick, axes={"seed": [1]})
     written(quick.folder / "a.h5", json.dumps(quick.plan()["runs"][0]["spec"]))
     os.rename(quick.folder / "a.h5", os.fsencode(quick.output) + b"/\xff\n.h5")
@@ -221,7 +224,7 @@ def test_a_complete_file_whose_name_is_no_text(quick):
 
 
 def submitted(sweep):
-    """The sweep as it stands in the queue, job 5."""
+    """Make the sweep look as if it is in the queue as job 5."""
     stand_in(sweep, "squeue", "echo '5_0|RUNNING|None'; echo '5_1|PENDING|None'")
     stand_in(sweep, "sbatch", 'cat >/dev/null; echo x >>"$DBENCH_NOTES/submitted"; echo 5')
     given(sweep)
@@ -268,15 +271,15 @@ def test_seconds_are_above_zero(quick, misused, command, option):
 
 
 @pytest.mark.parametrize("printed", ["", "Submitted batch job 5", "5_0", "-5", "null"])
-def test_an_id_that_is_none_is_not_noted(quick, refused, printed):
+def test_an_invalid_job_id_is_not_stored(quick, refused, printed):
     stand_in(quick, "squeue", "exit 0")
     stand_in(quick, "sbatch", f"cat >/dev/null; echo '{printed}'")
     given(quick)
-    assert "sbatch: took a job, but where its id should be" in refused("submit")
+    assert "sbatch: accepted a job, but printed" in refused("submit")
     assert not (quick.output / ".sweep" / "jobs.json").exists()
 
 
-def test_what_lies_beside_results_cannot_hang_or_break_a_status(quick):
+def test_other_files_next_to_results_cannot_hang_or_break_status(quick):
     submitted(quick)
     os.mkfifo(quick.output / "s1.h5.heartbeat")
     os.mkfifo(quick.output / "s2.h5.crash-0.log")
@@ -305,11 +308,11 @@ def test_what_lies_beside_results_cannot_hang_or_break_a_status(quick):
 def test_site_files_that_take_more_than_a_line_or_too_large_a_number(quick, refused, site):
     given(quick)
     (quick.folder / "site.json").write_text(json.dumps(site))
-    assert f"/{next(iter(site))}: not what it takes" in refused("submit", "--dry-run", "--site",
+    assert f"/{next(iter(site))}: not a valid value" in refused("submit", "--dry-run", "--site",
                                                                 "site.json")
 
 
-def test_a_full_disk_is_said_in_a_line(quick):
+def test_a_full_disk_is_reported_in_one_line(quick):
     given(quick)
     with open("/dev/full", "w") as full:
         done = subprocess.run(quick.command("plan"), env=quick.environment, cwd=quick.folder,

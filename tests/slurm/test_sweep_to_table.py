@@ -1,4 +1,4 @@
-"""The worked example of docs/sweep-to-table.md, command by command, in one shell."""
+"""Runs the example of docs/sweep-to-table.md, command by command, in one shell."""
 
 import os
 import re
@@ -17,7 +17,7 @@ ANALYZE = os.path.join(os.path.dirname(sys.executable), "dbench-analyze")
 
 @pytest.fixture
 def place():
-    """A folder like the project's that every host sees, unlike /tmp."""
+    """Return a folder like the project's that every emulated host sees, unlike /tmp."""
     if lacking_for_a_cluster():
         pytest.skip(f"no local Slurm cluster here: {lacking_for_a_cluster()} is missing")
     (ROOT / ".cache").mkdir(exist_ok=True)
@@ -60,4 +60,4 @@ def test_every_command_in_its_order(place):
     assert len((results / "runs.csv").read_text().splitlines()) == 13
     assert len(list((results / "plots").iterdir())) >= 2
     assert "D_ring-n16-s3" in (results / "report.html").read_text()
-    assert not (place / "c").exists()  # the cluster is down
+    assert not (place / "c").exists()  # the cluster was shut down

@@ -1,1 +1,2 @@
-"""The subcommands of dbench-analyze: each module has `declare(parser)` and `run(arguments)`."""
+"""The subcommands of dbench-analyze. Each module has HELP, EXAMPLES, `declare(parser)`, which adds
+its options, and `run(arguments)`, which returns the exit status."""

@@ -1,16 +1,17 @@
-"""`dbench-analyze collect`: one tidy table of many result files, for other programs and for
-later."""
+"""`dbench-analyze collect`: one tidy table of many result files, for other programs and for later
+use."""
 
 import importlib.util
 import sys
 import time
 from pathlib import Path
 
-from .. import fields
-from ..collected import TABLES, collect, selected
-from ..conditions import Condition
-from ..errors import AnalysisError
-from ..textual import counted
+from ..basics.errors import AnalysisError
+from ..basics.formatting import counted
+from ..quantities import fields
+from ..reading.files import TABLES
+from ..selection.collection import collect, selected
+from ..selection.conditions import Condition
 
 HELP = "one tidy table of many result files, a row per run, as CSV or Parquet"
 EXAMPLES = """examples:
@@ -19,9 +20,10 @@ EXAMPLES = """examples:
   dbench-analyze collect 'results/*-n16-*.h5' -o runs.csv --add /algorithm/mu,/graph/lazy
   dbench-analyze collect results/ -o few.csv --columns name,seed,lr,accuracy_mean_model
   dbench-analyze table runs.csv --rows implementation --columns replicas
-Numbers are bare: accuracies are fractions, times seconds. Of each file only attributes and small
-columns are read. A file that cannot be read is named and left out; the exit status is then 1.
-columns (as written without --columns):
+Numbers have no units: accuracies are fractions, times are seconds. Only attributes and small
+columns of each file are read. A file that cannot be read is named and left out; the exit status is
+then 1.
+columns (written if --columns is not given):
 """ + "\n".join(f"  {key:22}{fields.find(key).help}" for key in fields.COLLECTED)
 
 
@@ -32,12 +34,12 @@ def declare(parser):
         "--columns", metavar="KEY,...",
         help="these columns only, in order: keys of `table`, or JSON pointers into the spec")
     parser.add_argument("--add", metavar="KEY,...",
-                        help="columns beside the usual ones, such as /optimizer/momentum")
+                        help="columns in addition to the usual ones, such as /optimizer/momentum")
 
 
 def run(arguments) -> int:
     target = Path(arguments.output)
-    if target.suffix not in TABLES:  # a forgotten file name must not cost a result file
+    if target.suffix not in TABLES:  # never overwrite a result file if -o's value is forgotten
         raise AnalysisError(target, "the table's name ends in neither .csv nor .parquet",
                             "give -o runs.csv")
     if target.suffix == ".parquet" and importlib.util.find_spec("pyarrow") is None:
@@ -60,22 +62,23 @@ def run(arguments) -> int:
     if target.suffix == ".csv":
         found.frame.to_csv(target, index=False)
     else:
-        one_type_each(found.frame).to_parquet(target, index=False)
+        with_one_type(found.frame).to_parquet(target, index=False)
     left = f", {counted(len(found.faults), 'file')} left out" if found.faults else ""
     print(f"{target}: {counted(len(found.frame), 'run')}, {len(keys)} columns, "
           f"{time.monotonic() - started:.1f} s{left}")
     return 1 if found.faults else 0
 
 
-def one_type_each(frame):
-    """Columns that hold words beside numbers ("full" batches, lists of seeds) as words: Parquet has
-    one type a column."""
+def with_one_type(frame):
+    """Return the frame with one type per column, which Parquet requires: a column that mixes words
+    and numbers ("full" batches, lists of seeds) becomes words."""
     mixed = [key for key in frame if frame[key].map(type).nunique() > 1
              and frame[key].map(lambda v: isinstance(v, str)).any()]
     return frame.astype(dict.fromkeys(mixed, str))
 
 
 def progress(done: int, files: int):
+    """Print the number of files read, every 20 files."""
     if done % 20 == 0 or done == files:
         print(f"\r{done} of {files} files", end="\n" if done == files else "", file=sys.stderr,
               flush=True)

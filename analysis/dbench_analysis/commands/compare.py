@@ -3,13 +3,14 @@
 import json
 import sys
 
-from .. import conditions, fields
-from ..collected import Collection, collect, selected
-from ..conditions import Condition
-from ..errors import AnalysisError
-from ..outcome import outcome, understood_margin
-from ..paired import FEW
-from ..textual import counted
+from ..basics.errors import AnalysisError
+from ..basics.formatting import counted
+from ..quantities import fields
+from ..selection import conditions
+from ..selection.collection import Collection, collect, selected
+from ..selection.conditions import Condition
+from ..statistics.outcome import outcome, parse_margin
+from ..statistics.pairing import FEW
 
 HELP = ("two selections of runs, paired over seeds: difference, interval, permutation test, "
         "equivalence")
@@ -18,26 +19,26 @@ EXAMPLES = f"""examples:
   dbench-analyze compare results/ --where graph=ring --against graph=torus --where replicas=16
   dbench-analyze compare runs.csv --where graph=ring --against graph=torus --pair seed,replicas
   dbench-analyze compare old/ new/ --metric loss_mean_model --margin 0.01 --json
-A and B are files, folders, quoted glob patterns or tables of `collect`, one each; or, with
---against, two parts of all that is named: A is what --where says, B the same but for the fields of
---against. Differences are A - B over the runs that have the same seed (--pair) on both sides.
+A and B are one file, folder, quoted glob pattern or table of `collect` each. With --against, they
+are two parts of all named runs: A satisfies --where; B satisfies --against, and --where for all
+other fields. Differences are A - B over the runs that have the same seed (--pair) on both sides.
   p            two-sided, by flipping signs of the differences: all patterns of up to 16 pairs,
                else 100,000 at random
   interval     the mean differences that this test does not reject, with its coverage: exact where
                differences are independent and symmetric about their mean
   equivalence  two one-sided paired t-tests at the margin that you state
-Random numbers are seeded: the same runs give the same output. Below {FEW} pairs nothing is called
-equivalent; where no outcome could have been significant, that is said with the smallest p that can
-be attained (6 pairs: 0.031).
+Random numbers are seeded: the same runs give the same output. With fewer than {FEW} pairs, nothing
+is called equivalent. If no outcome could have been significant, the output says so, with the
+smallest p that can be attained (6 pairs: 0.031).
 """
 
 
-WHERE = "of A, and of B where --against says nothing else: " + conditions.HELP
+WHERE = "for A, and for B unless --against says otherwise: " + conditions.HELP
 
 
 def declare(parser):
     parser.add_argument("--against", action="append", default=[], metavar="FIELD=VALUE",
-                        help="B: runs like A but for this")
+                        help="B: runs like A except for this field")
     parser.add_argument("--metric", default="accuracy_mean_model", metavar="KEY",
                         help="a column of `table` (default: accuracy_mean_model)")
     parser.add_argument("--pair", default="seed", metavar="KEY,...",
@@ -47,9 +48,10 @@ def declare(parser):
         help="differences up to M count as equivalent: 0.005, or 0.5%% for half a point")
     parser.add_argument("--alpha", type=float, default=0.05,
                         help="level of the tests; the interval's is 1 - alpha (default: 0.05)")
-    parser.add_argument("--seed", type=int, default=0, help="of the random numbers (default: 0)")
+    parser.add_argument("--seed", type=int, default=0,
+                        help="seed of the random numbers (default: 0)")
     parser.add_argument("--unfinished", action="store_true",
-                        help="take in runs that are not complete")
+                        help="include runs that are not complete")
     parser.add_argument("--json", action="store_true", help="the numbers as JSON")
 
 
@@ -59,7 +61,7 @@ def run(arguments) -> int:
     if metric is None:
         raise AnalysisError("--metric", "one metric at a time",
                             "several tests on the same runs need a correction")
-    margin = understood_margin(arguments.margin, metric) if arguments.margin is not None else None
+    margin = parse_margin(arguments.margin, metric) if arguments.margin is not None else None
     if not 0 < arguments.alpha < 0.5:
         raise AnalysisError(f"--alpha {arguments.alpha}", "out of range",
                             "give 0 to 0.5, such as 0.05")
@@ -71,15 +73,15 @@ def run(arguments) -> int:
 
 
 def sides(arguments, metric, pair: list[str]) -> tuple[Collection, Collection, list[str]]:
-    """A and B, and the faults met in reading them."""
+    """Return A and B, and the errors that occurred while they were read."""
     where, against = ([Condition(text) for text in texts]
                       for texts in (arguments.where, arguments.against))
     apart = {condition.key for condition in against}
     if not apart <= {condition.key for condition in where}:
-        raise AnalysisError("compare", "--where says what A is, --against what B is instead",
-                            f"say of A, too, what its {', '.join(sorted(apart))} is")
+        raise AnalysisError("compare", "--against names a field that --where does not set for A",
+                            f"add --where {sorted(apart)[0]}=VALUE for A")
     if not against and len(arguments.runs) != 2:
-        raise AnalysisError("compare", f"needs two selections, here {len(arguments.runs)}",
+        raise AnalysisError("compare", f"needs two selections, not {len(arguments.runs)}",
                             "quote glob patterns, or use --where and --against")
     keys = [metric.key, *pair, *(c.key for c in (*where, *against)), "status", "file",
             *["time_note"] * metric.timed]
@@ -103,6 +105,6 @@ def sides(arguments, metric, pair: list[str]) -> tuple[Collection, Collection, l
             found = complete
         if found.frame.empty:
             raise AnalysisError(name, "no complete run in this selection",
-                                "--unfinished takes in the others")
+                                "--unfinished includes the others")
         kept.append(found)
     return kept[0], kept[1], faults

@@ -2,15 +2,18 @@
 
 from pathlib import Path
 
-from ..errors import AnalysisError
-from ..graph import Graph, comparing, program
-from ..textual import aligned
-from . import pages
+from ..basics.errors import AnalysisError
+from ..basics.formatting import aligned
+from ..figures.drawing import drawing_settings, save
+from ..figures.graph import comparison, portrait
+from ..figures.page_layout import Page, finish
+from ..graphs.graph import Graph, comparing, program
+from . import page_options
 
 HELP = "a communication graph: drawing, matrix, spectrum, disagreement; or several compared"
 USAGE = """dbench-analyze graph TYPE --n N [--KEY VALUE]... [-o FILE] [--rounds R] ...
        dbench-analyze graph --compare TYPE[:KEY=VALUE]...,... --n N [-o FILE] [--rounds R] ..."""
-EXAMPLES = """TYPE and its --KEYs are those of `dbench list graphs`; --seed draws another one.
+EXAMPLES = """TYPE and its --KEYs are those of `dbench list graphs`; --seed draws another graph.
 
 examples:
   dbench-analyze graph torus --n 48
@@ -39,19 +42,19 @@ def declare(parser):
     parser.add_argument("--program", metavar="PATH",
                         help="the dbench program (default: $DBENCH_PROGRAM, build/dbench, or on "
                              "the PATH)")
-    pages.declare(parser, "the picture", "ring='our ring'")
+    page_options.declare(parser, "the picture", "ring='our ring'")
     parser.add_argument("--dpi", type=int, default=150,
                         help="resolution of PNG pictures (default: 150)")
 
 
 def run(arguments) -> int:
-    kind, keys = understood(arguments.rest)
+    kind, keys = parse_graph(arguments.rest)
     if bool(kind) == bool(arguments.compare):
         raise AnalysisError("graph", "needs either a TYPE or --compare",
                             "such as: graph torus --n 48")
     wanted = [(kind, keys)] if kind else entries(arguments.compare)
     if arguments.compare and keys:
-        raise AnalysisError(f"--{next(iter(keys))}", "of which type?",
+        raise AnalysisError(f"--{next(iter(keys))}", "does not say for which type",
                             "write --compare TYPE:KEY=VALUE,...")
     checked(arguments)
     target = Path(arguments.output or f"plots/graph-{kind or 'comparison'}-n{arguments.n}.png")
@@ -62,26 +65,24 @@ def run(arguments) -> int:
     place = program(arguments.program)
     graphs = [Graph(place, kind, arguments.n, keys) for kind, keys in wanted]
     for graph in graphs:
-        graph.certify()  # refused before anything is drawn
-    from .. import figures
-    from ..figures import graph as pictures
-
-    page = figures.Page(arguments.width, pages.names_of(arguments.label,
+        graph.certify()  # an invalid graph is refused before anything is drawn
+    page = Page(arguments.width, page_options.labels_by_name(arguments.label,
                                                         [graph.label for graph in graphs]))
-    with figures.look(page):
+    with drawing_settings(page):
         if arguments.compare:
-            figure = pictures.comparison(graphs, arguments.rounds)
+            figure = comparison(graphs, arguments.rounds)
             print(aligned(comparing(graphs)))
         else:
-            figure = pictures.portrait(graphs[0], arguments.rounds)
-        figures.paper.finish(figure)
+            figure = portrait(graphs[0], arguments.rounds)
+        finish(figure)
     target.parent.mkdir(parents=True, exist_ok=True)
-    figures.save(figure, target, form, arguments.dpi, page)
+    save(figure, target, form, arguments.dpi, page)
     print(target)
     return 0
 
 
 def checked(arguments):
+    """Raise AnalysisError if a number is out of range."""
     for name, value, low, high in (("n", arguments.n, 1, LARGEST),
                                    ("rounds", arguments.rounds, 1, 100_000),
                                    ("dpi", arguments.dpi, 20, 1200)):
@@ -89,8 +90,9 @@ def checked(arguments):
             raise AnalysisError(f"--{name} {value}", "out of range", f"give {low} to {high}")
 
 
-def understood(words: list[str]) -> tuple[str | None, dict[str, str]]:
-    """The type and its parameters from what other options leave: TYPE, --KEY VALUE, --KEY=VALUE."""
+def parse_graph(words: list[str]) -> tuple[str | None, dict[str, str]]:
+    """Return the type and its parameters from the words that other options leave: TYPE, --KEY
+    VALUE, --KEY=VALUE."""
     kind: str | None = None
     keys: dict[str, str] = {}
     left = iter(words)
@@ -104,16 +106,16 @@ def understood(words: list[str]) -> tuple[str | None, dict[str, str]]:
         key, equals, value = word[2:].partition("=")
         if key in OF_PROGRAM:
             raise AnalysisError(word, "is for `dbench graph`",
-                                "--rounds R says how many are looked at")
+                                "--rounds R sets the number of iterations")
         found = value if equals else next(left, None)
         if not key or found is None:
-            raise AnalysisError(word, "has no value", "parameters stand as --KEY VALUE")
+            raise AnalysisError(word, "has no value", "write parameters as --KEY VALUE")
         keys[key] = found
     return kind, keys
 
 
 def entries(text: str) -> list[tuple[str, dict[str, str]]]:
-    """(type, parameters) of each: 'ring,ring_lattice:k=8:lazy=0.5'."""
+    """Return (type, parameters) of each: 'ring,ring_lattice:k=8:lazy=0.5'."""
     found = []
     for entry in text.split(","):
         kind, *parts = entry.strip().split(":")

@@ -1,17 +1,19 @@
 """`dbench-analyze show`: what ran and how it ended, as text."""
 
-from .. import differences, fields, overview
-from ..comparable import statement
-from ..errors import AnalysisError
-from ..run import Run
-from ..select import open_runs
-from ..textual import aligned, number
-from ..verify import verify
+from ..basics.errors import AnalysisError
+from ..basics.formatting import aligned, number
+from ..naming import differences
+from ..quantities import fields
+from ..quantities.comparability import statement
+from ..quantities.verification import verify
+from ..reading.run import Run
+from ..selection.opening import open_runs
+from ..tables import overview
 
 HELP = "what ran, final accuracies, variance, timing"
 EXAMPLES = """examples:
   dbench-analyze show results/ring.h5
-  dbench-analyze show results/                 every result below a folder, one line each
+  dbench-analyze show results/                 every result in and below a folder, one line each
   dbench-analyze show 'results/*-n16.h5' --full
   dbench-analyze show results/ring.h5 --verify recompute the dispersion measures from the norms
 """
@@ -19,7 +21,7 @@ EXAMPLES = """examples:
 
 def declare(parser):
     parser.add_argument("--full", action="store_true",
-                        help="every section also when there are several runs")
+                        help="print every section even for several runs")
     parser.add_argument("--verify", action="store_true",
                         help="check the dispersion measures against the norms")
 
@@ -34,7 +36,7 @@ def run(arguments) -> int:
 
 
 def single(run: Run) -> str:
-    """The sections of one run."""
+    """Return the sections of one run."""
     lines = [str(run.path)]
     for title, rows in overview.sections(run):
         lines += ["", f"{title}:"]
@@ -48,13 +50,13 @@ def single(run: Run) -> str:
 
 
 def several(runs: list[Run]) -> str:
-    """One line for each run, then what their specs differ in."""
+    """Return one line for each run, then the differences of their specs."""
     columns = [fields.COLUMNS[key] for key in fields.default(runs)]
     rows = [[c.title for c in columns]] + [[c.show(c.value(r)) for c in columns] for r in runs]
     lines = [aligned(rows)]
     odd = [f"{r.path}: {r.state}{': ' * bool(r.error)}{r.error}"
            for r in runs if r.status != "complete"]
-    odd += [f"{r.path}: {text}" for r in runs for _, text in overview.last_words(r)]
+    odd += [f"{r.path}: {text}" for r in runs for _, text in overview.final_events(r)]
     lines += ["", *odd] if odd else []
     found = differences.differences(runs)
     if found:
@@ -67,12 +69,14 @@ def several(runs: list[Run]) -> str:
 
 
 def in_words(found) -> str:
+    """Return the differences of the specs, a line each."""
     return "\n".join(["specs differ in"] + [f"  {pointer}: {', '.join(dict.fromkeys(values))}"
                                             for pointer, values in found])
 
 
 def check(runs: list[Run]) -> int:
-    """Prints the verification; status 1 where a recorded measure does not follow from the norms."""
+    """Print the verification. Return 1 if a recorded measure does not follow from the norms, else
+    0."""
     agree = True
     for run in runs:
         found = verify(run)

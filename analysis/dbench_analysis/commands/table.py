@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from .. import fields, layout
-from ..collected import Collection, collect, selected
-from ..comparable import caveats, refuse_times, statement
-from ..conditions import Condition
-from ..errors import AnalysisError
-from ..pivot import Pivot, over_replicas, pivot, shown
-from ..run import Run
-from ..select import open_runs
-from ..textual import counted
+from ..basics import markup
+from ..basics.errors import AnalysisError
+from ..basics.formatting import counted
+from ..quantities import fields
+from ..quantities.comparability import caveats, refuse_times, statement
+from ..reading.run import Run
+from ..selection.collection import Collection, collect, selected
+from ..selection.conditions import Condition
+from ..selection.opening import open_runs
+from ..statistics.pivot import Pivot, pivot, replica_notes, shown
 
 HELP = ("a Markdown, LaTeX or CSV table: one row per run, or a pivot with mean ± deviation over "
         "seeds")
@@ -25,7 +26,7 @@ a row per run:
   dbench-analyze table results/*.h5 --columns name,replicas,accuracy_mean_model,variance
   dbench-analyze table results/ --format csv --columns all -o runs.csv
   dbench-analyze table results/ --sort accuracy_mean_model --where replicas=16
-a pivot, asked for by --rows or --metric (also from what `collect` wrote):
+a pivot, if --rows or --metric is given (also from a table that `collect` wrote):
   dbench-analyze table results/ --rows implementation --columns replicas
   dbench-analyze table runs.csv --rows algorithm,graph_label --columns partition --format latex
   dbench-analyze table results/ --metric accuracy_mean_model,bytes --where 'status=complete'
@@ -39,17 +40,18 @@ def declare(parser):
                         help="default: markdown")
     parser.add_argument(
         "--columns", metavar="KEY,...",
-        help="which columns, in order, 'all' for every one; of a pivot: the fields across")
+        help="which columns, in order, 'all' for every one; for a pivot: the fields of its columns")
     parser.add_argument("--sort", metavar="KEY", help="sort the runs by this column")
     parser.add_argument("--rows", metavar="KEY,...",
-                        help="pivot: the fields down (default: implementation)")
+                        help="pivot: the fields of its rows (default: implementation)")
     parser.add_argument("--metric", metavar="KEY,...",
-                        help="pivot: what stands in the cells (default: accuracy_mean_model)")
+                        help="pivot: the metrics in its cells (default: accuracy_mean_model)")
     parser.add_argument("--best", choices=("column", "row", "all", "none"),
-                        help="pivot: where the best is bold (default: column)")
+                        help="pivot: within what the best value is bold (default: column)")
     parser.add_argument("--unfinished", action="store_true",
-                        help="pivot: count runs that are not complete, too")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write there, not to the terminal")
+                        help="pivot: include runs that are not complete")
+    parser.add_argument("-o", "--output", metavar="FILE",
+                        help="write to this file, not to the terminal")
 
 
 def run(arguments) -> int:
@@ -66,6 +68,7 @@ def run(arguments) -> int:
 
 
 def listed(arguments) -> str:
+    """Return a table with one row per run."""
     for option, given in (("--best", arguments.best), ("--unfinished", arguments.unfinished)):
         if given:
             raise AnalysisError(option, "is for a pivot", "name --rows and --metric")
@@ -75,15 +78,15 @@ def listed(arguments) -> str:
         (key,) = fields.chosen(arguments.sort.split(",")[0])
         if key.timed:
             refuse_times([key.key], ["; ".join(caveats(r)) for r in runs], "--sort")
-        # a string or a NaN never stands beside a number in one comparison
+        # a number is never compared with a string or a NaN
         runs.sort(key=lambda r: ((v := key.value(r)) != v, v if v == v else 0))
     write = {"markdown": as_markdown, "latex": as_latex, "csv": as_csv}[arguments.format]
     return write(runs, columns)
 
 
 def cells(runs: list[Run], columns) -> list[list[str]]:
-    """Cells for readers. Times that must not be compared bear a dagger, explained below the
-    table."""
+    """Return cells for readers. Times that must not be compared have a dagger, which a note below
+    the table explains."""
     def show(run, column):
         text = column.show(column.value(run))
         return f"{text} †" if column.timed and text != "-" and caveats(run) else text
@@ -92,24 +95,27 @@ def cells(runs: list[Run], columns) -> list[list[str]]:
 
 
 def footnotes(runs: list[Run], columns) -> list[str]:
-    told = [f"† {statement(runs)}"] if any(c.timed for c in columns) and statement(runs) else []
+    """Return the notes below the table."""
+    timed = any(c.timed for c in columns)
+    notes = [f"† {statement(runs)}"] if timed and statement(runs) else []
     frame = pd.DataFrame({key: [fields.find(key).value(r) for r in runs]
                           for key in ("evaluated", "replicas")})
-    return told + over_replicas(frame, columns)
+    return notes + replica_notes(frame, columns)
 
 
 def as_markdown(runs: list[Run], columns) -> str:
-    table = layout.markdown([c.title for c in columns], cells(runs, columns))
+    table = markup.markdown([c.title for c in columns], cells(runs, columns))
     return "\n".join([table, *[f"\n{note}" for note in footnotes(runs, columns)]]) + "\n"
 
 
 def as_latex(runs: list[Run], columns) -> str:
-    return layout.latex([c.title for c in columns], cells(runs, columns),
+    return markup.latex([c.title for c in columns], cells(runs, columns),
                         notes=footnotes(runs, columns)) + "\n"
 
 
 def as_csv(runs: list[Run], columns) -> str:
-    """Bare numbers (fractions, seconds, bytes) under the column keys; `time_note` beside times."""
+    """Return bare numbers (fractions, seconds, bytes) under the columns' keys; `time_note` follows
+    if there are times."""
     noted = any(c.timed for c in columns)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -123,10 +129,10 @@ def as_csv(runs: list[Run], columns) -> str:
 
 
 def pivoted(arguments) -> tuple[str, int]:
-    """The pivot as text, and the exit status: 1 where a file could not be read."""
+    """Return the pivot as text, and the exit status: 1 if a file could not be read."""
     if arguments.sort:
         raise AnalysisError("--sort", "is for a table with a row per run",
-                            "a pivot's rows stand in the order of their fields")
+                            "a pivot orders its rows by their fields")
     rows = fields.chosen(arguments.rows, ("implementation",), "--rows")
     across = fields.chosen(arguments.columns, ())
     metrics = fields.chosen(arguments.metric, ("accuracy_mean_model",), "--metric")
@@ -151,6 +157,7 @@ def pivoted(arguments) -> tuple[str, int]:
 
 
 def number_like(text: str) -> bool:
+    """Return whether the text is a number."""
     try:
         float(text)
     except ValueError:
@@ -159,18 +166,19 @@ def number_like(text: str) -> bool:
 
 
 def countable(found: Collection, unfinished: bool) -> tuple[Collection, list[str]]:
-    """Without the runs that are not complete, and a note on how many those are."""
+    """Return the complete runs, or all runs if `unfinished` is true, and a note on how many were
+    left out."""
     complete = [status == "complete" for status in found.frame["status"]]
     if unfinished or all(complete):
         return found, []
     if not any(complete):
-        raise AnalysisError("table", "no run is complete", "--unfinished counts the others, too")
+        raise AnalysisError("table", "no run is complete", "--unfinished includes the others")
     return found.where(complete), [f"{counted(complete.count(False), 'run')} not complete left out "
-                                   "(--unfinished counts them)."]
+                                   "(--unfinished includes them)."]
 
 
 def caption(result: Pivot) -> tuple[str, bool]:
-    """The sentence under the table, and whether each cell says its own n."""
+    """Return the sentence below the table, and whether each cell shows its own n."""
     counts = result.counts()
     if counts == {1}:
         return "One run in each cell.", False
@@ -180,8 +188,8 @@ def caption(result: Pivot) -> tuple[str, bool]:
 
 
 def arranged(result: Pivot, best: str):
-    """(head, spanning heads, rows, bold cells, notes)."""
-    said, each = caption(result)
+    """Return (head, spanning heads, rows, bold cells, notes)."""
+    sentence, each = caption(result)
     several = len(result.metrics) > 1
     places = [(column, metric) for column in result.column_keys for metric in result.metrics]
     names = {column: ", ".join(str(v) for v in column) for column in result.column_keys}
@@ -202,7 +210,8 @@ def arranged(result: Pivot, best: str):
             line.append(shown(cell, metric, with_count=each) if cell else "-")
         rows.append(line)
     about = [] if several else [f"{result.metrics[0].title}: {result.metrics[0].help}."]
-    return [f.title for f in result.rows] + head, above, rows, bold, [*about, said, *result.notes]
+    notes = [*about, sentence, *result.notes]
+    return [f.title for f in result.rows] + head, above, rows, bold, notes
 
 
 def pivot_markdown(result: Pivot, best: str) -> str:
@@ -213,16 +222,17 @@ def pivot_markdown(result: Pivot, best: str) -> str:
         words = len(result.rows)
         head = head[:words] + [f"{span}: {h}" if several else f"{span} {h}"
                                for span, h in zip(spans, head[words:])]
-    return layout.markdown(head, rows, bold) + "\n\n" + " ".join(notes) + "\n"
+    return markup.markdown(head, rows, bold) + "\n\n" + " ".join(notes) + "\n"
 
 
 def pivot_latex(result: Pivot, best: str) -> str:
     head, above, rows, bold, notes = arranged(result, best)
-    return layout.latex(head, rows, bold, len(result.rows), above, notes) + "\n"
+    return markup.latex(head, rows, bold, len(result.rows), above, notes) + "\n"
 
 
 def pivot_csv(result: Pivot, best: str) -> str:
-    """A line per cell and metric, bare numbers; `best` marks what other formats set in bold."""
+    """Return a line per cell and metric with bare numbers; `best` marks what other formats print in
+    bold."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*(f.key for f in (*result.rows, *result.columns)), "metric", "mean",

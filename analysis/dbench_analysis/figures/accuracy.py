@@ -1,17 +1,17 @@
-"""Accuracy and loss over epochs: local models as a band with their median, mean model beside it."""
+"""Accuracy and loss over epochs: local models as a band with their median, and the mean model."""
 
 import numpy as np
 from matplotlib.transforms import offset_copy
 
-from .. import series
-from ..metrics import METRICS, Metric
-from ..run import Run
+from ..quantities import series
+from ..reading.metrics import METRICS, Metric
+from ..reading.run import Run
 from . import style
-from .thin import thin
+from .thinning import thin
 
 
 def evaluated(runs: list[Run], each: bool = False):
-    """Evaluations of the test set: a panel for each metric that the runs are compared by."""
+    """Draw the evaluations of the test set, with a panel for each metric that all runs have."""
     settings, metrics = style.settings(runs, each), series.compared(runs)
     figure, (axes,) = style.panels(1, len(metrics), 4.5 * len(metrics), 4.2)
     left = axes[0]
@@ -36,14 +36,15 @@ def evaluated(runs: list[Run], each: bool = False):
 
 
 def band(axis, found, look, log: bool, width: float, aside: float):
-    """One setting: band, median, and the mean model as open markers, `aside` by so many points."""
+    """Draw one setting: band, median, and the mean model as open markers, shifted by `aside`
+    points."""
     x = found["epoch"].to_numpy()
     low, median, high, mean = (clean(found[c], log) for c in ("min", "median", "max", "mean"))
     axis.fill_between(x, low, high, color=look.colour, alpha=0.15, linewidth=0)
     axis.plot(x, median, color=look.colour, linestyle=look.dash, label=look.label,
               linewidth=width, marker="." if len(x) < 3 else None)
     some = slice(None, None, max(1, len(x) // 25))
-    style.reach(axis, x, [mean, found["mean_low"], found["mean_high"]])
+    style.include(axis, x, [mean, found["mean_low"], found["mean_high"]])
     moved = offset_copy(axis.transData, axis.figure, x=aside, units="points")
     bars = style.bars(mean, clean(found["mean_low"], log), clean(found["mean_high"], log))
     axis.errorbar(x[some], mean[some], yerr=bars[:, some], color=look.colour, fmt=look.marker,
@@ -52,22 +53,24 @@ def band(axis, found, look, log: bool, width: float, aside: float):
 
 
 def clean(values, log: bool) -> np.ndarray:
+    """Return values as float; values that the axis cannot show are NaN."""
     values = np.asarray(values, dtype=float)
     return np.where(np.isfinite(values) & ((values > 0) | (not log)), values, np.nan)
 
 
 def finish(axis, metric: Metric, title: str, drawn: bool):
+    """Set title, labels and scale of a panel."""
     axis.set_title(title)
     axis.set_xlabel("epochs")
     if not drawn:
-        style.nothing(axis, f"no finite {metric.title} recorded")
+        style.empty_panel(axis, f"no finite {metric.title} recorded")
     else:
         style.metric_axis(axis, metric)
         axis.set_ylabel(metric.title)
 
 
 def training(runs: list[Run], each: bool = False):
-    """Minibatch accuracy and loss during training, over all replicas."""
+    """Draw minibatch accuracy and loss during training, over all replicas."""
     figure, ((left, right),) = style.panels(1, 2, 9.0, 4.2)
     for axis, what in ((left, "accuracy"), (right, "loss")):
         settings = style.settings(runs, each)

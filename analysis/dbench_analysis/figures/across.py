@@ -1,50 +1,21 @@
 """Final accuracy across runs: against the number of connections, and against the number of
 replicas."""
 
-from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from matplotlib.transforms import offset_copy
 
-from .. import differences, fields, names, series
-from ..run import Run
+from ..naming import differences, names
+from ..quantities import fields, series
+from ..quantities.ends import End, ends, over_seeds
+from ..reading.run import Run
 from . import style
 from .accuracy import clean
 
 
-@dataclass(frozen=True)
-class End:
-    """Where a run ends: the evaluated models, and what it is set against."""
-
-    run: Run
-    mean: float
-    low: float
-    median: float
-    high: float
-
-
-def ends(runs: list[Run]) -> tuple[list[End], str]:
-    """The last evaluation of each run that has one, by accuracy, or by loss where no run has
-    accuracies."""
-    kinds = [series.performance(run)[1] for run in runs]
-    kind = "accuracy" if "accuracy" in kinds else "loss"
-    found = []
-    for run in runs:
-        value = {c: fields.last(run, kind, c) for c in ("mean", "min", "median", "max")}
-        if np.isfinite(value["mean"]) or np.isfinite(value["median"]):
-            found.append(End(run, value["mean"], value["min"], value["median"], value["max"]))
-    return found, kind
-
-
-def over_seeds(found: list[End]) -> tuple[float, float, float]:
-    """Of the local models: the worst of all seeds, the mean of their medians, the best."""
-    return (min(end.low for end in found), float(np.mean([end.median for end in found])),
-            max(end.high for end in found))
-
-
 def doublings(axis, values):
-    """x by powers of two with plain numbers, and room for 0 and shares of one."""
+    """Scale x by powers of two with plain numbers, with space for 0 and for fractions of one."""
     axis.set_xscale("symlog", base=2, linthresh=1)
     low, high = min(values), max(values)
     ticks = [0.0] * (low < 0.75) + [2.0**k for k in range(11) if 2.0**k <= max(2, high * 1.5)]
@@ -56,19 +27,21 @@ def doublings(axis, values):
 
 
 def finish(axis, kind: str):
+    """Set the scale and the label of y."""
     style.percent_axis(axis) if kind == "accuracy" else style.loss_axis(axis)
     axis.set_ylabel(f"final test {kind}")
 
 
 def connections(runs: list[Run], each: bool = False):
-    """A point for each setting: its mean degree, and where its runs end. Bars: worst to best local
-    model of all seeds; the mean model open, with a bar over the seeds."""
+    """Draw a point for each setting: its mean degree, and the final values of its runs. Bars run
+    from the worst to the best local model of all seeds; the mean model is open, with a bar over the
+    seeds."""
     drawing, ((axis,),) = style.panels(1, 1, 7.2, 5.0)
     found, kind = ends(runs)
     axis.set(title=f"final {kind} against connections",
              xlabel="mean neighbours of a replica, all iterations")
     if not found:
-        style.nothing(axis, "no finite accuracy or loss recorded")
+        style.empty_panel(axis, "no finite accuracy or loss recorded")
         return drawing
     by_run = {end.run: end for end in found}
     settings = [setting for setting in style.settings(list(by_run), each)
@@ -76,13 +49,13 @@ def connections(runs: list[Run], each: bool = False):
     sizes = sorted({run.replicas for run in by_run})
     degrees = [degree_of(setting) for setting in settings]
     means = [np.array([by_run[run].mean for run in setting.runs]) for setting in settings]
-    for setting, degree, mean, apart in zip(settings, degrees, means, style.beside(
+    for setting, degree, mean, apart in zip(settings, degrees, means, style.separated(
             axis, np.log2(np.maximum(degrees, 0.5)), [mean.mean() for mean in means])):
         members, look = [by_run[run] for run in setting.runs], setting.look
         marker = look.marker if len(sizes) == 1 else style.MARKERS[
             sizes.index(setting.runs[0].replicas) % len(style.MARKERS)]
         low, median, high = over_seeds(members)
-        style.reach(axis, [degree], [[low], [high], *([value] for value in mean)])
+        style.include(axis, [degree], [[low], [high], *([value] for value in mean)])
         how = {"fmt": marker, "color": look.colour, "transform": apart}
         if np.isfinite([low, median, high]).all():
             axis.errorbar([degree], [median], yerr=style.bars([median], [low], [high]),
@@ -103,15 +76,16 @@ def connections(runs: list[Run], each: bool = False):
 
 
 def degree_of(setting: style.Setting) -> float:
+    """Return the mean degree of a setting's runs."""
     return float(np.mean([fields.mean(run, "degree") for run in setting.runs]))
 
 
 def lines(found: list[End], each: bool = False) -> list[tuple[str, str, object,
                                                               dict[int, list[End]]]]:
-    """(communication, what is fixed, its batch, ends by replicas): a line wherever a communication
-    (`each`: of one seed) has several numbers of replicas at one local, or at one global batch; runs
-    of no line are points ("", None)."""
-    called = [f"{style.called(names.marked(name))}{f', seed {fields.seed(end.run)}' * each}"
+    """Return (communication, what is fixed, its batch, ends by replicas): a line for each
+    communication (`each`: of one seed) that has several numbers of replicas at one local or one
+    global batch. Runs on no line are points ("", None)."""
+    called = [f"{style.renamed(names.marked(name))}{f', seed {names.seed(end.run)}' * each}"
               for name, end in zip(differences.communications([end.run for end in found]), found)]
     groups: dict[tuple, dict[int, list[End]]] = {}
     for key, end in zip(called, found):
@@ -131,33 +105,33 @@ def lines(found: list[End], each: bool = False) -> list[tuple[str, str, object,
 
 
 def scale(runs: list[Run], each: bool = False):
-    """Against the number of replicas: the mean model and the worst local model, with fixed local
-    batch (solid, filled) and fixed global batch (dashed, open). Markers are means over runs, bars
-    go from the lowest run to the highest."""
+    """Draw final values against the number of replicas: the mean model and the worst local model,
+    with fixed local batch (solid, filled) and fixed global batch (dashed, open). Markers are means
+    over runs, bars go from the lowest run to the highest."""
     drawing, panels = style.panels(1, 2, 9.6, 4.6, sharey=True)
     left, right = panels.flat
     found, kind = ends(runs)
     worst = "low" if kind == "accuracy" else "high"
-    told = lines(found, each)
-    kinds = [names.implementation(next(iter(by_n.values()))[0].run) for *_, by_n in told]
+    drawn_lines = lines(found, each)
+    kinds = [names.implementation(next(iter(by_n.values()))[0].run) for *_, by_n in drawn_lines]
     palette = style.colours_of(kinds)
-    colours = {name: palette[kind] for (name, *_), kind in zip(told, kinds)}
+    colours = {name: palette[kind] for (name, *_), kind in zip(drawn_lines, kinds)}
     markers = {name: style.MARKERS[i % len(style.MARKERS)]
-               for i, name in enumerate(dict.fromkeys(name for name, *_ in told))}
-    crowd = [line[:2] for line in told]
+               for i, name in enumerate(dict.fromkeys(name for name, *_ in drawn_lines))}
+    crowd = [line[:2] for line in drawn_lines]
     several = {(name, how) for name, how in crowd if how and crowd.count((name, how)) > 1}
     for axis, part, title in ((left, "mean", "mean model"), (right, worst, "worst local model")):
         axis.set(title=f"final {kind} of the {title}", xlabel="replicas")
-        for i, (name, how, batch, by_n) in enumerate(told):
+        for i, (name, how, batch, by_n) in enumerate(drawn_lines):
             sizes = sorted(by_n)
             values = [clean([getattr(e, part) for e in by_n[n]], kind == "loss") for n in sizes]
-            mean, low, high = ([float(series.quiet(f, v)) for v in values]
+            mean, low, high = ([float(series.nan_safe(f, v)) for v in values]
                                for f in (np.nanmean, np.nanmin, np.nanmax))
-            style.reach(axis, sizes, [low, high])
+            style.include(axis, sizes, [low, high])
             label = (f"{name}, {how} batch {batch:g}" if (name, how) in several
                      and not isinstance(batch, str) else None)
             colour = colours[name]
-            moved = offset_copy(axis.transData, drawing, x=3 * (i - (len(told) - 1) / 2),
+            moved = offset_copy(axis.transData, drawing, x=3 * (i - (len(drawn_lines) - 1) / 2),
                                 units="points")
             axis.errorbar(sizes, mean, yerr=style.bars(mean, low, high), color=colour,
                           linestyle="--" if how == "global" else ("-" if how else "none"),
@@ -165,7 +139,7 @@ def scale(runs: list[Run], each: bool = False):
                           markerfacecolor="white" if how == "global" else colour, label=label,
                           transform=moved)
         if not found:
-            style.nothing(axis, "no finite accuracy or loss recorded")
+            style.empty_panel(axis, "no finite accuracy or loss recorded")
     if not found:
         return drawing
     finish(left, kind)
@@ -173,13 +147,13 @@ def scale(runs: list[Run], each: bool = False):
         style.percent_axis(right)
     for axis in (left, right):
         doublings(axis, [end.run.replicas for end in found])
-    for name, *_, by_n in told:
+    for name, *_, by_n in drawn_lines:
         counts = {len(members) for members in by_n.values()}
         label = style.seeds(name, max(counts)) if max(counts) > 1 else name
         left.plot([], [], color=colours[name], marker=markers[name], markersize=5,
                   label=label)
     for how, dash, face in (("local", "-", "#555555"), ("global", "--", "white")):
-        if any(line[1] == how for line in told):
+        if any(line[1] == how for line in drawn_lines):
             left.plot([], [], color="#555555", linestyle=dash, marker="o", markersize=6,
                       markerfacecolor=face, label=f"fixed {how} batch")
     style.legend(drawing, [left], len(runs))

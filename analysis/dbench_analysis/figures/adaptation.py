@@ -1,39 +1,40 @@
-"""How a graph that changes goes with what it acts on: degree, dispersion, consensus distance,
-accuracy."""
+"""A graph that changes, next to what its controller measures: degree, dispersion, consensus
+distance, accuracy."""
 
 import pandas as pd
 
-from .. import controller, series
-from ..run import Run
+from ..naming.measures import TITLES, UNITS
+from ..quantities import controllers, series
+from ..reading.run import Run
 from . import style
 from .accuracy import clean
-from .spread import TITLES, UNITS, finish
-from .thin import thin
+from .spread import finish
+from .thinning import thin
 
 
 def figure(runs: list[Run], each: bool = False):
-    """Four panels over epochs, each setting a line: what a controller sets, sees and achieves; and,
-    in the panel of what it looks at, the band in which it changes nothing."""
+    """Draw four panels over epochs, each setting a line: what a controller sets, measures and
+    achieves. The panel of its measure has the band in which the controller changes nothing."""
     drawing, ((degree, dispersion),
               (consensus, accuracy)) = style.panels(2, 2, 9.6, 6.8, sharex=True)
     settings = style.settings(runs, each)
     lines(degree, settings, [setting.over(degrees) for setting in settings], "degree")
     lines(accuracy, settings, [setting.over(mean_model) for setting in settings], "mean")
-    sight = controller.looks_at(runs)
-    logarithmic(dispersion, settings, "value", controller.seen, **sight)
+    watched = controllers.first_watched(runs)
+    logarithmic(dispersion, settings, "value", controllers.seen, **watched)
     logarithmic(consensus, settings, "consensus", series.variance)
     for setting in settings:
-        watched = controller.sight(setting.runs[0])
-        if watched == sight:
+        own = controllers.watched(setting.runs[0])
+        if own == watched:
             band(dispersion, setting)
-        elif watched.get("measure") == controller.DISTANCE:
+        elif own.get("measure") == controllers.DISTANCE:
             band(consensus, setting)
     degree.set(title="neighbours of a replica", ylabel="mean out-degree, without self")
     degree.set_ylim(bottom=0)
-    measure = sight["measure"]
-    tensors = sight["tensors"] if isinstance(sight["tensors"], str) else "chosen tensors"
+    measure = watched["measure"]
+    tensors = watched["tensors"] if isinstance(watched["tensors"], str) else "chosen tensors"
     dispersion.set(title=TITLES[measure],
-                   ylabel=f"{UNITS[measure]},\n{sight['aggregate']} over {tensors}")
+                   ylabel=f"{UNITS[measure]},\n{watched['aggregate']} over {tensors}")
     consensus.set(title="consensus distance", ylabel="distance (unit of a parameter)")
     accuracy.set(title="mean model", ylabel="test accuracy")
     if all(series.performance(run)[1] == "accuracy" for run in runs):
@@ -47,18 +48,19 @@ def figure(runs: list[Run], each: bool = False):
 
 
 def degrees(run: Run) -> pd.DataFrame:
-    """Mean neighbours over iterations."""
+    """Return the mean neighbours over iterations."""
     return pd.DataFrame({key: run.iterations[key][:] for key in ("iteration", "epoch", "degree")})
 
 
 def mean_model(run: Run) -> pd.DataFrame:
+    """Return the accuracy, or loss, of the mean model over iterations."""
     found, kind = series.performance(run)
     return found[["iteration", "epoch"]].assign(mean=clean(found["mean"], kind == "loss"))
 
 
 def lines(axis, settings: list[style.Setting], found: list[pd.DataFrame], column: str,
           place=lambda y: y):
-    """`line` of each setting; those under others remain visible."""
+    """Draw `line` for each setting; lines under other lines remain visible."""
     widths = style.widths([one[column].to_numpy(dtype=float) for one in found], 1.3)
     for setting, one, width in zip(settings, found, widths):
         if len(one):
@@ -67,7 +69,7 @@ def lines(axis, settings: list[style.Setting], found: list[pd.DataFrame], column
 
 def line(axis, setting: style.Setting, found: pd.DataFrame, column: str, width: float,
          place):
-    """The mean over seeds over epochs, with a band from the lowest to the highest."""
+    """Draw the mean over seeds over epochs, with a band from the lowest seed to the highest."""
     look = setting.look
     x, y, low, high = thin(found["epoch"], *(found[f"{column}{end}"]
                                              for end in ("", "_low", "_high")))
@@ -78,7 +80,7 @@ def line(axis, setting: style.Setting, found: pd.DataFrame, column: str, width: 
 
 
 def logarithmic(axis, settings, column: str, frame, **how):
-    """Lines on a logarithmic axis, with room for exact zeros."""
+    """Draw lines on a logarithmic axis with space for exact zeros."""
     found = [setting.over(frame, **how) for setting in settings]
     scale = style.Logarithmic([one[column] for one in found if not one.empty])
     lines(axis, settings, found, column, scale.place)
@@ -86,8 +88,8 @@ def logarithmic(axis, settings, column: str, frame, **how):
 
 
 def band(axis, setting: style.Setting):
-    """Where the first of these runs' controller leaves the graph as it is."""
-    found = controller.limits(setting.runs[0])
+    """Draw the band in which the controller of the setting's first run changes nothing."""
+    found = controllers.limits(setting.runs[0])
     if found.empty:
         return
     x, low, high = thin(found["epoch"], found["low"], found["high"])

@@ -1,23 +1,22 @@
-"""What the exchange costs and carries: neighbours and bytes over iterations, accuracy over
-bytes."""
+"""The cost of communication: neighbours over iterations, and accuracy over bytes."""
 
 import numpy as np
 
-from .. import series
-from ..run import Run
+from ..quantities import series
+from ..reading.run import Run
 from . import style
 from .accuracy import clean
 from .adaptation import degrees
 from .convergence import curve, places
-from .thin import thin
+from .thinning import thin
 
-DECADES = 1  # of bytes between settings, from which on the axis is logarithmic
+DECADES = 1  # of bytes between settings, above which the axis is logarithmic
 
 
 def cost(runs: list[Run], each: bool = False):
-    """Left: mean degree over iterations. Right: mean model's performance over bytes per replica,
-    with a band from the lowest to the highest seed; on a logarithmic axis where settings send very
-    unlike amounts, as with compressed messages."""
+    """Draw the mean degree over iterations (left) and the mean model's performance over bytes per
+    replica (right), with a band from the lowest to the highest seed. The bytes have a logarithmic
+    axis if settings send very different amounts, as with compressed messages."""
     figure, ((left, right),) = style.panels(1, 2, 9.0, 4.2)
     kind = "accuracy" if any(series.performance(r)[1] == "accuracy" for r in runs) else "loss"
 

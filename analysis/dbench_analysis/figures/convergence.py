@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 
-from .. import series
-from ..comparable import caveats, refuse_times
-from ..metrics import METRICS, Metric
-from ..run import Run
+from ..quantities import series
+from ..quantities.comparability import caveats, refuse_times
+from ..reading.metrics import METRICS, Metric
+from ..reading.run import Run
 from . import style
 from .accuracy import clean
 
@@ -15,7 +15,7 @@ X = {"iterations": "iteration", "epochs": "epoch", "bytes": "sent per replica (M
 
 
 def places(run: Run, evaluated, x: str) -> np.ndarray:
-    """Where the evaluations stand on the x axis; NaN for what is not recorded."""
+    """Return the x values of the evaluations; NaN if they are not recorded."""
     if x in ("iterations", "epochs"):
         return evaluated[X[x]].to_numpy(dtype=float)
     at = evaluated["iteration"].to_numpy(dtype=int)
@@ -27,8 +27,8 @@ def places(run: Run, evaluated, x: str) -> np.ndarray:
 
 
 def figure(runs: list[Run], x: str = "iterations", each: bool = False):
-    """The metrics that the runs are compared by, of the mean model. Seconds of several runs are
-    refused where they do not compare."""
+    """Draw the metrics that all runs have, of the mean model. Raises AnalysisError for seconds of
+    several runs whose times cannot be compared."""
     if x == "seconds":
         notes = ["" if series.virtual(run) else "; ".join(caveats(run)) for run in runs]
         refuse_times(["seconds"], notes, "--x")
@@ -42,7 +42,7 @@ def figure(runs: list[Run], x: str = "iterations", each: bool = False):
         axis.set(title=f"{metric.title} of the mean model", xlabel=X[x],
                  ylabel=f"test {metric.title}")
         if not any(np.isfinite(one["mean"]).any() for one in found):
-            style.nothing(axis, f"no finite {metric.title} recorded")
+            style.empty_panel(axis, f"no finite {metric.title} recorded")
         else:
             style.metric_axis(axis, metric)
     style.legend(drawing, [axes[0]], len(runs))
@@ -50,7 +50,7 @@ def figure(runs: list[Run], x: str = "iterations", each: bool = False):
 
 
 def over(setting: style.Setting, metric: Metric, x: str) -> pd.DataFrame:
-    """x and the mean model's performance, over the seeds."""
+    """Return x and the mean model's performance over the seeds."""
     def evaluated(run: Run):
         found = series.evaluations(run, metric.name)[["iteration", "epoch", "mean"]]
         return found.assign(x=places(run, found, x), mean=clean(found["mean"], metric.low))
@@ -59,7 +59,7 @@ def over(setting: style.Setting, metric: Metric, x: str) -> pd.DataFrame:
 
 
 def curve(axis, setting: style.Setting, found: pd.DataFrame, width: float):
-    """The mean over seeds, and a band from the lowest seed to the highest."""
+    """Draw the mean over seeds, and a band from the lowest seed to the highest."""
     look = setting.look
     if len(setting.runs) > 1:
         axis.fill_between(found["x"], found["mean_low"], found["mean_high"], color=look.colour,

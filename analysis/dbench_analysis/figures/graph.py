@@ -1,5 +1,5 @@
-"""A communication graph: drawing, matrix, spectrum and disagreement; or the disagreement of
-several."""
+"""Draws a communication graph: links, matrix, spectrum and disagreement; or the disagreement of
+several graphs."""
 
 import itertools
 import textwrap
@@ -11,11 +11,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, FancyArrowPatch
 from matplotlib.ticker import MaxNLocator
 
-from ..graph import KEPT, Graph, comparing, disagreement, eigenvalues, links, product, symmetric
-from ..textual import counted, number
+from ..basics.formatting import counted, number
+from ..graphs.graph import KEPT, Graph, comparing
+from ..graphs.matrices import disagreement, eigenvalues, links, product, symmetric
 from . import style
 
-LABELLED = 64  # replicas that bear their number
+LABELLED = 64  # replicas, above which they are not numbered
 DRAWN_ROUNDS = 10
 DRAWN_LINKS = 30_000
 PIXELS = 256
@@ -23,15 +24,15 @@ ROUNDS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9",
           "#6A3D9A", "#8C6D1F", "#7F7F7F", "#000000")
 MATRIX = "viridis_r"
 GREY = "#555555"
-FOLD = 30  # letters of a title's line on a page, over a square panel
+FOLD = 30  # characters in a line of a title on a page, above a square panel
 
 
 def portrait(graph: Graph, rounds: int | None = None):
-    """Everything about one graph."""
-    width = style.wide(11.0)
+    """Draw everything about one graph."""
+    width = style.figure_width(11.0)
     rows, columns = (4, 1) if width < 7 else (2, 2)
     figure = Figure(figsize=(width, width / columns * rows * 0.87))
-    pad = 0.04 if style.bound() else 0.12
+    pad = 0.04 if style.has_page_width() else 0.12
     figure.set_layout_engine("constrained", w_pad=pad, h_pad=pad, wspace=0.04, hspace=0.04)
     first, second, third, fourth = figure.add_gridspec(rows, columns)
     curve = disagreement(graph.matrices(rounds or graph.horizon), graph.n)
@@ -39,11 +40,12 @@ def portrait(graph: Graph, rounds: int | None = None):
     weights(figure, second, graph)
     spectrum(figure.add_subplot(third), graph)
     mixing(figure.add_subplot(fourth), graph, curve)
-    figure.suptitle(heading(graph), fontsize=style.small(11))
+    figure.suptitle(heading(graph), fontsize=style.font_size(11))
     return figure
 
 
 def heading(graph: Graph) -> str:
+    """Return the name of the graph, and its certificate in short."""
     c = graph.certificate
     facts = [f"rho {number(c['rho'])}"]
     if graph.period is None:
@@ -55,18 +57,19 @@ def heading(graph: Graph) -> str:
     exact = c["finite_time"]
     facts += [f"exact after {counted(exact, 'round')}" if exact is not None else "no finite time"]
     parameters = "".join(f", {key} = {value}" for key, value in graph.keys.items())
-    name = style.called(graph.label)
+    name = style.renamed(graph.label)
     name = f"{graph.type}{parameters}" if name == graph.label else name
     return f"{name}, n = {graph.n}\n" + " · ".join(facts)
 
 
 def rounds_shown(graph: Graph, most: int) -> int:
+    """Return how many rounds are shown, at most `most`."""
     return min(graph.period or most, most)
 
 
 def drawing(axis, graph: Graph):
-    """Replicas on a circle, links as arrows, lines where both ways, in the colours of their first
-    rounds."""
+    """Draw replicas on a circle and links in the colours of their first rounds: arrows in one
+    direction, lines in both directions."""
     angle = np.pi / 2 - 2 * np.pi * np.arange(graph.n) / graph.n
     place = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     small = graph.n <= LABELLED
@@ -94,14 +97,14 @@ def drawing(axis, graph: Graph):
         away = 1.0 if graph.n <= 32 else 1.09
         for replica, (x, y) in enumerate(place):
             axis.add_patch(Circle((x, y), radius, facecolor="white", edgecolor="#333333", zorder=3))
-            if graph.n <= 32 or not style.bound():
+            if graph.n <= 32 or not style.has_page_width():
                 axis.text(away * x, away * y, str(replica), ha="center", va="center",
-                          fontsize=style.small(7.5 if graph.n <= 24 else 6), zorder=4)
+                          fontsize=style.font_size(7.5 if graph.n <= 24 else 6), zorder=4)
     else:
         axis.plot(*place.T, linewidth=0, marker="o", markersize=max(1.0, 160 / graph.n),
                   color="#333333")
     if shown > 1:
-        beside(axis, 2, handles=handles, handlelength=1.4)
+        place_legend(axis, 2, handles=handles, handlelength=1.4)
     axis.set(xlim=(-1.18, 1.18), ylim=(-1.18, 1.18), aspect="equal", xticks=[], yticks=[])
     axis.spines[:].set_visible(False)
     axis.grid(False)
@@ -109,26 +112,27 @@ def drawing(axis, graph: Graph):
 
 
 def remarks(graph: Graph, shown: int, arrows: bool, omitted: int) -> list[str]:
-    said = []
+    """Return the lines under the title of the links."""
+    lines = []
     if shown > 1:
         of = f" of {graph.period}" if graph.period and graph.period > shown else ""
         part = of or not graph.period
-        said.append(f"first {shown}{of} rounds" if part else f"all {shown} rounds of a period")
-    said += ["arrows one way, lines both ways"] * arrows + [f"{omitted:,} more not drawn"] * bool(
+        lines.append(f"first {shown}{of} rounds" if part else f"all {shown} rounds of a period")
+    lines += ["arrows one way, lines both ways"] * arrows + [f"{omitted:,} more not drawn"] * bool(
         omitted)
-    return [style.folded(", ".join(said), FOLD)] if said else []
+    return [style.wrapped(", ".join(lines), FOLD)] if lines else []
 
 
 def unseen(pairs: np.ndarray, seen: set) -> np.ndarray:
-    """The pairs that no earlier round had."""
+    """Return the pairs that no earlier round had."""
     fresh = [pair for pair in map(tuple, pairs.tolist()) if pair not in seen]
     seen.update(fresh)
     return np.array(fresh, dtype=int).reshape(-1, 2)
 
 
 def thinned(one_way, both, most: int):
-    """A random choice where there are more links than eyes can tell apart, and how many are left
-    out."""
+    """Return a random selection of the links if there are too many to tell apart, and how many were
+    left out."""
     total, generator = len(one_way) + len(both), np.random.default_rng(0)
     if total <= most:
         return one_way, both, 0
@@ -137,13 +141,13 @@ def thinned(one_way, both, most: int):
 
 
 def stroke(count: int) -> tuple[float, float]:
-    """Width and opacity that leave so many lines readable."""
+    """Return the width and opacity at which `count` lines remain readable."""
     steps = ((100, (1.3, 0.9)), (600, (0.8, 0.6)), (5000, (0.4, 0.35)))
     return next((look for most, look in steps if count <= most), (0.2, 0.12))
 
 
 def arrow(start, end, radius: float, colour, width: float, alpha: float, bent: bool):
-    """Bent where another round may have the way back."""
+    """Return an arrow, which is bent if another round may have the opposite link."""
     along = (end - start) / np.linalg.norm(end - start) * radius
     head = 8 if width > 1 else 5
     return FancyArrowPatch(start + along, end - along, arrowstyle="-|>", mutation_scale=head,
@@ -153,17 +157,17 @@ def arrow(start, end, radius: float, colour, width: float, alpha: float, bent: b
 
 
 def weights(figure, cell, graph: Graph):
-    """W of round 0; of a sequence the first rounds (on a page one), and their mean."""
+    """Draw W of round 0; of a sequence the first rounds (one round on a page), and their mean."""
     if graph.static:
         pictures = [("weights W", graph.matrix())]
     else:
-        count = rounds_shown(graph, 1 if style.bound() else 3)
+        count = rounds_shown(graph, 1 if style.has_page_width() else 3)
         pictures = [(f"W, round {time}", graph.matrix(time)) for time in range(count)]
         every = rounds_shown(graph, DRAWN_ROUNDS)
         mean = np.mean(list(graph.matrices(every)), axis=0)
         pictures.append(
             ("mean over a period" if every == graph.period else f"mean of {every} rounds", mean))
-    shape = (1, 1) if graph.static else (1, 2) if style.bound() else (2, 2)
+    shape = (1, 1) if graph.static else (1, 2) if style.has_page_width() else (2, 2)
     low, high = min(0.0, *(w.min() for _, w in pictures)), max(w.max() for _, w in pictures)
     cells, axes = cell.subgridspec(*shape), []
     for where, (title, w) in zip(itertools.product(*map(range, shape)), pictures):
@@ -172,21 +176,21 @@ def weights(figure, cell, graph: Graph):
         block = block_side(len(w))
         note = (f", points are the largest of {block} x {block}" if block > 1
                 and graph.static else "")
-        axes[-1].set_title(style.folded(title + note, FOLD if graph.static else 12),
-                           fontsize=style.small(10 if graph.static else 9))
+        axes[-1].set_title(style.wrapped(title + note, FOLD if graph.static else 12),
+                           fontsize=style.font_size(10 if graph.static else 9))
         axes[-1].set_xlabel("of replica j" if graph.static else "")
         axes[-1].set_ylabel("used by replica i" if graph.static else "")
     figure.colorbar(image, ax=axes, shrink=0.85, aspect=30).outline.set_visible(False)
 
 
 def block_side(n: int) -> int:
-    """Entries a side that share a point of the picture."""
+    """Return how many entries per side share a point of the picture."""
     return -(-n // PIXELS)
 
 
 def picture(axis, w: np.ndarray, low: float, high: float):
-    """Zeros white; of large matrices the entry of largest modulus in each block, so that no link is
-    lost."""
+    """Draw a matrix with white zeros. A point of a large matrix is the entry of largest modulus in
+    its block, so that no link is lost."""
     n, block = len(w), block_side(len(w))
     padding = -n % block
     tiles = np.pad(w, (0, padding)).reshape((n + padding) // block, block, -1, block).swapaxes(1, 2)
@@ -207,7 +211,7 @@ def picture(axis, w: np.ndarray, low: float, high: float):
 
 
 def spectrum(axis, graph: Graph):
-    """Eigenvalues: moduli in order where W is symmetric, else in the complex plane."""
+    """Draw the eigenvalues: moduli in order if W is symmetric, else points in the complex plane."""
     period = graph.period or 0
     whole = 1 < period <= KEPT
     w = product(graph.matrices(period), graph.n) if whole else graph.matrix()
@@ -233,13 +237,13 @@ def spectrum(axis, graph: Graph):
                  label="eigenvalue")
     axis.set(aspect="equal", xlim=(-1.08, 1.08), ylim=(-1.08, 1.08))
     axis.set(xlabel="real part", ylabel="imaginary part")
-    axis.set_title(style.folded(f"spectrum of {of}", FOLD))
-    beside(axis, 1)
+    axis.set_title(style.wrapped(f"spectrum of {of}", FOLD))
+    place_legend(axis, 1)
 
 
-def beside(axis, columns: int, **how):
-    """The legend right of a panel; on a page below it, in columns, where it takes no width."""
-    if style.bound():
+def place_legend(axis, columns: int, **how):
+    """Place the legend to the right of a panel, or on a page below it, in columns."""
+    if style.has_page_width():
         axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22 if axis.get_xlabel() else 0.02),
                     ncols=columns, **how)
     else:
@@ -247,6 +251,7 @@ def beside(axis, columns: int, **how):
 
 
 def sorted_moduli(axis, found: np.ndarray, size: float):
+    """Draw the moduli of real eigenvalues in decreasing order."""
     moduli, negative = np.abs(found), found < 0
     moduli = np.where(moduli < 1e-12, 0.0, moduli)
     order = np.arange(1, len(found) + 1)
@@ -263,11 +268,11 @@ def sorted_moduli(axis, found: np.ndarray, size: float):
 
 
 def mixing(axis, graph: Graph, curve: np.ndarray):
-    """How a random start comes to agree, beside the rate that the certificate gives."""
+    """Draw the disagreement from a random start, and the rate that the certificate gives."""
     axis.set_title("disagreement, from a random start")
     axis.set(xlabel="iteration", ylabel="‖x - mean‖ / ‖x$_0$ - mean‖")
     if graph.n == 1:
-        style.nothing(axis, "one replica always agrees with itself")
+        style.empty_panel(axis, "one replica always agrees with itself")
         return
     scale = style.Logarithmic([curve])
     line(axis, scale, curve, color=ROUNDS[0], label="disagreement")
@@ -291,11 +296,11 @@ def line(axis, scale, curve, **how):
 
 
 def comparison(graphs: list[Graph], rounds: int | None = None):
-    """Disagreement of several graphs over iterations; below, but on a page, what sets them apart
-    as a table."""
+    """Draw the disagreement of several graphs over iterations, and below it, except on a page, a
+    table of their numbers."""
     shared = min(100, max(graph.horizon for graph in graphs))
     curves = [disagreement(graph.matrices(rounds or shared), graph.n) for graph in graphs]
-    if style.bound():
+    if style.has_page_width():
         figure, ((axis,),) = style.panels(1, 1, 10.0, 5.4, least=2.4)
     else:
         figure = Figure(figsize=(10.0, 5.4 + 0.26 * len(graphs)), layout="constrained")
@@ -308,31 +313,32 @@ def comparison(graphs: list[Graph], rounds: int | None = None):
         colour = colours.setdefault(graph.type, fixed(graph.type) or next(free))
         nth = seen[graph.type] = seen.get(graph.type, -1) + 1
         dash = style.DASHES[nth % len(style.DASHES)]
-        line(axis, scale, curve, color=colour, linestyle=dash, label=style.called(graph.label))
-    if not style.bound():
+        line(axis, scale, curve, color=colour, linestyle=dash, label=style.renamed(graph.label))
+    if not style.has_page_width():
         facts(below, graphs, colours)
     if graphs[0].n == 1:
-        style.nothing(axis, "one replica always agrees with itself")
+        style.empty_panel(axis, "one replica always agrees with itself")
     else:
         scale.apply(axis, "y")
         axis.xaxis.set_major_locator(MaxNLocator(8, integer=True))
-        if style.bound():
+        if style.has_page_width():
             style.legend(figure, [axis], len(graphs))
         else:
-            beside(axis, 1)
+            place_legend(axis, 1)
     axis.set_title(f"disagreement from a random start, n = {graphs[0].n}")
     axis.set(xlabel="iteration", ylabel="‖x - mean‖ / ‖x$_0$ - mean‖")
     return figure
 
 
 def fixed(kind: str) -> str | None:
+    """Return the fixed colour of a graph type; None if it has none."""
     return style.FIXED.get(kind) or style.FIXED.get(f"D_{kind}")
 
 
 def facts(axis, graphs: list[Graph], colours: dict[str, str]):
-    """The rows of `comparing` as a table in the figure."""
+    """Draw the rows of `comparing` as a table in the figure."""
     heads, *rows = comparing(graphs)
-    rows = [[style.called(name), *cells] for name, *cells in rows]
+    rows = [[style.renamed(name), *cells] for name, *cells in rows]
     axis.axis("off")
     widths = [0.30, *[0.7 / (len(heads) - 1)] * (len(heads) - 1)]
     heads = [textwrap.fill(head, 14) for head in heads]

@@ -1,32 +1,16 @@
 """The spread of the replicas over iterations: dispersion of the norms, variance, consensus
 distance."""
 
-from .. import series
-from ..run import Run
-from ..schema import MEASURES
+from ..naming.measures import TITLES, UNITS
+from ..quantities import series
+from ..reading.run import Run
+from ..reading.schema import MEASURES
 from . import style
-from .thin import thin
-
-TITLES = {
-    "gini": "Gini coefficient",
-    "index_of_dispersion": "index of dispersion",
-    "coefficient_of_variation": "coefficient of variation",
-    "quartile_coefficient": "quartile coefficient",
-    "variance": "variance over replicas",
-    "consensus": "consensus distance",
-}
-UNITS = {
-    "gini": "Gini coefficient (no unit)",
-    "index_of_dispersion": "variance / mean (unit of a norm)",
-    "coefficient_of_variation": "deviation / mean (no unit)",
-    "quartile_coefficient": "(Q3 - Q1) / (Q3 + Q1) (no unit)",
-    "variance": "variance (squared parameter)",
-    "consensus": "distance (unit of a parameter)",
-}
+from .thinning import thin
 
 
 def aggregated(runs: list[Run], each: bool = False):
-    """The four dispersion measures of the norms: median and quartiles over the weights."""
+    """Draw the four dispersion measures of the norms: median and quartiles over the weights."""
     settings = style.settings(runs, each)
     figure, axes = style.panels(2, 2, 9.0, 6.6, sharex=True)
     for axis, measure in zip(axes.flat, MEASURES):
@@ -53,8 +37,8 @@ def aggregated(runs: list[Run], each: bool = False):
 
 
 def consensus(runs: list[Run], each: bool = False):
-    """Consensus distance and variance over iterations, from the lowest to the highest seed; dotted
-    after averaging, where recorded."""
+    """Draw consensus distance and variance over iterations, from the lowest to the highest seed;
+    dotted lines are the values after averaging, if recorded."""
     figure, ((left, right),) = style.panels(1, 2, 9.0, 4.2)
     settings = style.settings(runs, each)
     found = [setting.over(series.variance) for setting in settings]
@@ -88,14 +72,15 @@ def consensus(runs: list[Run], each: bool = False):
 
 
 def dot(x):
-    """A marker where a line would be invisible."""
+    """Return a marker for a line that is too short to be visible."""
     return "." if len(x) < 3 else None
 
 
 def finish(axis, scale, recorded: bool, why: str):
+    """Apply the scale, or say why the panel is empty."""
     if not recorded:
-        style.nothing(axis, why)
+        style.empty_panel(axis, why)
     elif scale.empty and not scale.has_zero:
-        style.nothing(axis, "no finite value recorded")
+        style.empty_panel(axis, "no finite value recorded")
     else:
         scale.apply(axis, "y")

@@ -1,4 +1,5 @@
-"""How every figure looks: colours by communication, line styles by run, axes with room for zero."""
+"""The look of every figure: colours by communication, line styles by run, axes with space for
+zero."""
 
 import itertools
 from collections.abc import Callable
@@ -10,11 +11,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import offset_copy
 
-from .. import differences, names, series
-from ..metrics import Metric
-from ..run import Run
-from ..textual import counted
-from . import paper
+from ..basics.formatting import counted
+from ..naming import differences, names
+from ..quantities import series
+from ..reading.metrics import Metric
+from ..reading.run import Run
+from . import page_layout
 
 # Okabe and Ito's colour-blind safe palette; the five implementations always have the same ones
 FIXED = {
@@ -43,7 +45,7 @@ SETTINGS = {
     "grid.color": "#E4E4E4", "grid.linewidth": 0.6,
     "axes.axisbelow": True, "legend.frameon": False, "legend.fontsize": 8.5,
     "legend.handlelength": 3, "lines.linewidth": 1.6, "svg.fonttype": "path",
-    "pdf.fonttype": 42, "ps.fonttype": 42,  # TrueType: journals refuse Type 3
+    "pdf.fonttype": 42, "ps.fonttype": 42,  # TrueType, because journals refuse Type 3
 
     "svg.hashsalt": "dbench", "figure.facecolor": "white", "savefig.facecolor": "white",
     "axes.edgecolor": "#666666",
@@ -53,7 +55,7 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class Look:
-    """How one run is drawn, in every figure alike."""
+    """The appearance of one run, the same in every figure."""
 
     label: str
     colour: str
@@ -63,28 +65,28 @@ class Look:
 
 @dataclass(frozen=True)
 class Setting:
-    """Runs that are drawn as one, since they differ in nothing but the seed, and their look."""
+    """Runs that are drawn as one line because they differ only in the seed, and their look."""
 
     runs: list[Run]
     look: Look
 
     def over(self, frame: Callable[..., pd.DataFrame], *others, **named) -> pd.DataFrame:
-        """`series.over_seeds` of frame(run, ...) of each run."""
+        """Return `series.over_seeds` of frame(run, ...) of each run."""
         return series.over_seeds([frame(run, *others, **named) for run in self.runs])
 
 
 def settings(runs: list[Run], each: bool = False) -> list[Setting]:
-    """The runs by setting, labelled by what tells these apart and how many seeds there are; `each`:
-    every run by itself."""
-    groups = [[run] for run in runs] if each else differences.alike(runs)
+    """Return the runs by setting, labelled by their differences and the number of seeds; if `each`
+    is true, every run is a setting."""
+    groups = [[run] for run in runs] if each else differences.by_setting(runs)
     several = any(len(group) > 1 for group in groups)
-    if len(groups) > CROWD:  # a legend of communications remains readable
+    if len(groups) > CROWD:  # only a legend of communications remains readable
         firsts = [group[0] for group in groups]
-        texts = [called(names.marked(name)) for name in differences.communications(firsts)]
+        texts = [renamed(names.marked(name)) for name in differences.communications(firsts)]
         return [Setting(group, replace(look, label=text))
                 for group, look, text in zip(groups, looks(firsts), texts)]
-    return [Setting(group, replace(look, label=seeds(called(look.label), len(group)) if several
-                                   else called(look.label)))
+    return [Setting(group, replace(look, label=seeds(renamed(look.label), len(group)) if several
+                                   else renamed(look.label)))
             for group, look in zip(groups, looks([group[0] for group in groups]))]
 
 
@@ -92,7 +94,7 @@ WORST_TO_BEST = "median of local models (bar: worst to best, all seeds)"
 
 
 def entries(runs: list[Run]) -> list[str]:
-    """What `called` may be asked to call otherwise."""
+    """Return the legend entries that `renamed` can replace."""
     return list(dict.fromkeys(text for texts in (differences.communications(runs),
                                                  map(names.communication, runs),
                                                  differences.setting_labels(runs))
@@ -100,12 +102,13 @@ def entries(runs: list[Run]) -> list[str]:
 
 
 def seeds(label: str, count: int) -> str:
+    """Return a label with the number of seeds."""
     return f"{label} ({counted(count, 'seed')})"
 
 
 def looks(runs: list[Run]) -> list[Look]:
-    """Colour by communication (by run where all communicate alike), line style tells like ones
-    apart."""
+    """Return a colour for each communication, or for each run if all communicate alike; the line
+    style distinguishes runs of one communication."""
     keys = [names.implementation(run) for run in runs]
     if len(set(keys)) == 1 and len(runs) > 1:
         keys = [f"{key} {i}" for i, key in enumerate(keys)]
@@ -122,28 +125,29 @@ def looks(runs: list[Run]) -> list[Look]:
 
 
 def colours_of(implementations: list[str]) -> dict[str, str]:
-    """One colour for each communication (see `names.implementation`)."""
+    """Return one colour for each communication (see `names.implementation`)."""
     free = itertools.cycle([c for c in OTHERS if c not in {FIXED.get(k) for k in implementations}])
     return {key: FIXED[key] if key in FIXED else next(free)
             for key in dict.fromkeys(implementations)}
 
 
-panels, small, called, folded, wide, bound = (paper.panels, paper.small, paper.called, paper.folded,
-                                              paper.wide, paper.bound)
+panels, font_size, renamed = page_layout.panels, page_layout.font_size, page_layout.renamed
+wrapped, figure_width = page_layout.wrapped, page_layout.figure_width
+has_page_width = page_layout.has_page_width
 
 
 def legend(figure: Figure, axes, runs: int):
-    """One legend for the figure, below it: an entry for each label of the axes."""
+    """Draw one legend below the figure, with an entry for each label of the axes."""
     handles: dict[str, object] = {}
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels()):
             handles.setdefault(label, handle)
     if handles:
-        paper.legend(figure, handles)
+        page_layout.legend(figure, handles)
 
 
 def widths(curves: list[np.ndarray], width: float) -> list[float]:
-    """Line widths by which curves over the same x remain visible under later ones on them."""
+    """Return line widths at which curves over the same x remain visible below later ones."""
     every = positive(np.concatenate(curves)) if curves else np.empty(0)
     near = 0.015 * (np.ptp(every) if len(every) else 0) + 1e-12
 
@@ -155,11 +159,11 @@ def widths(curves: list[np.ndarray], width: float) -> list[float]:
     return [width + step * count for count in above]
 
 
-def beside(axis, x, y) -> list:
-    """A transform for each point of an axis, which moves points apart that would hide each other;
-    x as the axis shows it (the logarithm where that is logarithmic)."""
+def separated(axis, x, y) -> list:
+    """Return a transform for each point, which moves points apart that would hide each other. x is
+    given as the axis shows it (its logarithm on a logarithmic axis)."""
     places = np.array([x, y], dtype=float).T.reshape(-1, 2)
-    extent = series.quiet(np.ptp, np.nan_to_num(places), axis=0) if len(places) else np.ones(2)
+    extent = series.nan_safe(np.ptp, np.nan_to_num(places), axis=0) if len(places) else np.ones(2)
     shown = places / np.where(extent > 0, extent, 1)
     moved = []
     for i, point in enumerate(shown):
@@ -169,8 +173,8 @@ def beside(axis, x, y) -> list:
     return moved
 
 
-def reach(axis, x, y):
-    """Makes room for these values: marks that were moved do not count for the limits."""
+def include(axis, x, y):
+    """Extend the axis limits to these values, because marks that were moved do not count."""
     x, y = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(y, dtype=float))
     use = np.isfinite(x) & np.isfinite(y)
     axis.update_datalim(np.array([x[use], y[use]]).T)
@@ -178,18 +182,19 @@ def reach(axis, x, y):
 
 
 def bars(value, low, high) -> np.ndarray:
-    """Error bars [2, points] from low to high around a value."""
+    """Return error bars [2, points] from low to high around a value."""
     value, low, high = (np.asarray(v, dtype=float) for v in (value, low, high))
     with np.errstate(invalid="ignore"):
         return np.maximum(np.nan_to_num(np.array([value - low, high - value])), 0)
 
 
 def percent_axis(axis):
+    """Show y in per cent."""
     axis.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{100 * v:g} %"))
 
 
 def loss_axis(axis):
-    """Logarithmic, with plain numbers on it."""
+    """Make y logarithmic with plain numbers."""
     axis.set_yscale("log")
     axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
@@ -197,15 +202,15 @@ def loss_axis(axis):
 
 
 def metric_axis(axis, metric: Metric):
-    """Per cent, logarithmic for what is worse when higher, or plain."""
+    """Show y in per cent, logarithmically if low values are better, or plainly."""
     if metric.unit == "fraction":
         percent_axis(axis)
     elif metric.low:
         loss_axis(axis)
 
 
-def nothing(axis, text: str):
-    """An empty panel that says why it is empty."""
+def empty_panel(axis, text: str):
+    """Make an empty panel that says why it is empty."""
     axis.text(0.5, 0.5, text, ha="center", va="center", transform=axis.transAxes, color="#777777",
               wrap=True)
     axis.set_xticks([])
@@ -214,12 +219,13 @@ def nothing(axis, text: str):
 
 
 def positive(values) -> np.ndarray:
+    """Return the finite positive values."""
     values = np.asarray(values, dtype=float)
     return values[np.isfinite(values) & (values > 0)]
 
 
 class Logarithmic:
-    """A log scale on which zeros have a place of their own, a decade under the least value."""
+    """A logarithmic scale on which zeros are drawn a decade below the least value."""
 
     def __init__(self, arrays):
         found = np.concatenate([positive(a) for a in arrays] or [np.empty(0)])
@@ -231,12 +237,13 @@ class Logarithmic:
         self.floor = 10 ** (np.floor(np.log10(low)) - 0.6)
 
     def place(self, values) -> np.ndarray:
-        """Values as they are drawn: zeros at the floor, what is not finite left out."""
+        """Return values as they are drawn: zeros at the floor, NaN for values that are not
+        finite."""
         values = np.asarray(values, dtype=float)
         return np.where(values == 0, self.floor, np.where(np.isfinite(values), values, np.nan))
 
     def apply(self, axis, which: str):
-        """Makes x or y of `axis` logarithmic, with a tick "0" where zeros are drawn."""
+        """Make x or y of `axis` logarithmic, with a tick "0" for zeros."""
         getattr(axis, f"set_{which}scale")("log")
         scale = getattr(axis, f"{which}axis")
         if not self.has_zero:

@@ -1,21 +1,21 @@
-"""Per tensor: one heat map for each measure of spread, tensors from input to output."""
+"""One heat map for each measure of spread; rows are tensors from input to output."""
 
 import warnings
 
 import numpy as np
 from matplotlib.colors import LogNorm
 
-from ..run import Run
-from ..schema import MEASURES
+from ..naming.measures import TITLES, UNITS
+from ..reading.run import Run
+from ..reading.schema import MEASURES
 from . import style
-from .spread import TITLES, UNITS
 
 COLUMNS = 300  # bins of iterations across a map
 
 
 def heat_maps(runs: list[Run], label: str):
-    """Dispersion measures and variance of each tensor over iterations, mean over the runs, which
-    differ in nothing but the seed."""
+    """Draw dispersion measures and variance of each tensor over iterations, averaged over the runs,
+    which differ only in the seed."""
     run = runs[0]
     measures = [m for m in (*MEASURES, "variance") if m in run.parameters]
     count, tensors = max(1, len(measures)), len(run.tensors)
@@ -27,13 +27,14 @@ def heat_maps(runs: list[Run], label: str):
     for axis in list(axes.flat)[len(measures) or 1 :]:
         axis.set_axis_off()
     if not measures:
-        style.nothing(axes[0, 0], "neither norms nor variance were recorded")
+        style.empty_panel(axes[0, 0], "neither norms nor variance were recorded")
     figure.suptitle(f"{label}: spread over replicas, tensor by tensor", x=0.01, ha="left",
                     fontsize=10)
     return figure
 
 
 def draw(figure, axis, runs: list[Run], measure: str, labels: bool):
+    """Draw the heat map of one measure."""
     columns = [run.parameters[measure] for run in runs if measure in run.parameters]
     rows = min(map(len, columns))
     x = columns[0].index[:rows]
@@ -48,7 +49,7 @@ def draw(figure, axis, runs: list[Run], measure: str, labels: bool):
     axis.set_title(TITLES[measure])
     axis.set_xlabel("iteration")
     axis.grid(False)
-    axis.set_facecolor("#EDEDED")  # zero, or not finite
+    axis.set_facecolor("#EDEDED")  # shows values that are zero or not finite
     tensors = binned.shape[1]
     if len(found):
         low, high = np.quantile(found, [0.02, 1.0])
@@ -61,14 +62,15 @@ def draw(figure, axis, runs: list[Run], measure: str, labels: bool):
         unit = UNITS[measure].rsplit("(", 1)[-1].rstrip(")")
         figure.colorbar(mesh, ax=axis, pad=0.02, aspect=30, label=f"{unit}, log scale")
     else:
-        style.nothing(axis, "zero throughout")
+        style.empty_panel(axis, "zero throughout")
     axis.set_ylim(tensors - 0.5, -0.5)
     every = max(1, int(np.ceil(tensors / 33)))
     names = list(runs[0].tensors["name"])
     axis.set_yticks(range(0, tensors, every),
                     [shortened(n) for n in names[::every]] if labels else [],
-                    fontsize=style.small(6.5))
+                    fontsize=style.font_size(6.5))
 
 
 def shortened(name: str) -> str:
+    """Return the end of a long name."""
     return name if len(name) <= 26 else "..." + name[-23:]

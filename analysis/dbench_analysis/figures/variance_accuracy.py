@@ -1,33 +1,35 @@
-"""Variance versus accuracy: the relation between the replicas' spread and what they learn."""
+"""Variance versus accuracy: the relation between the replicas' spread and their accuracy."""
 
 import textwrap
 
 import numpy as np
 
-from .. import differences, series
-from ..row import Row
-from ..run import Run
+from ..naming import differences
+from ..naming.measures import TITLES, UNITS
+from ..quantities import series
+from ..quantities.ends import ends
+from ..reading.run import Run
+from ..selection.table_row import TableRow
 from . import style
-from .across import ends
-from .paper import LETTER
+from .page_layout import LETTER
 from .points import explained, spread_and_end
-from .spread import TITLES, UNITS
 
 
 def figure(runs: list[Run], measure: str = "variance", each: bool = False):
-    """Left: each setting's way through training. Right (several): early spread, final accuracy.
+    """Draw each setting's path through training (left), and, for several settings, final accuracy
+    against early spread (right).
 
-    A point on the left is one evaluation: its spread is the mean since the evaluation before, its
-    accuracy the local models' (line: median, bar: worst to best of all seeds). Points grow with
-    time; the open marker is where the run ends. On the right the spread of the first tenth of the
-    iterations.
+    A point on the left is one evaluation: its spread is the mean since the previous evaluation, its
+    accuracy that of the local models (line: median, bar: worst to best of all seeds). Points grow
+    with time; the open marker is the end of the run. The right panel shows the spread of the first
+    tenth of the iterations.
     """
     kinds = [series.performance(run)[1] for run in runs]
     kind = "accuracy" if "accuracy" in kinds else "loss"
     used = [run for run, its in zip(runs, kinds)
             if its == kind and len(series.spread_at_evaluations(run, measure))]
     settings = style.settings(used, each)
-    if any(isinstance(run, Row) for run in runs):
+    if any(isinstance(run, TableRow) for run in runs):
         return without_curves(runs, settings, measure, kind)
     several = len(settings) > 1
     drawing, axes = style.panels(1, 2 if several else 1, 9.6 if several else 6.4, 4.8,
@@ -42,7 +44,7 @@ def figure(runs: list[Run], measure: str = "variance", each: bool = False):
 
 
 def without_curves(runs: list[Run], settings: list[style.Setting], measure: str, kind: str):
-    """The second panel alone: rows of a table say where runs end, not how they came there."""
+    """Draw the second panel alone: rows of a table contain only the ends of the runs."""
     drawing, axes = style.panels(1, 1, 6.4, 4.8)
     axis, used = axes[0, 0], [run for setting in settings for run in setting.runs]
     beginning(axis, settings, measure, kind)
@@ -55,19 +57,19 @@ def without_curves(runs: list[Run], settings: list[style.Setting], measure: str,
 
 
 def completed(drawing, axis, runs: list[Run], used: list[Run]):
-    """The figure with its legend, and which of its runs are not in it."""
+    """Return the figure with its legend and a list of the runs that it does not show."""
     left = [run for run in runs if run not in used]
     if left:
         labels = differences.labels(runs)
-        told = "left out, nothing to draw: " + ", ".join(labels[runs.index(run)] for run in left)
-        drawing.suptitle(textwrap.fill(told, int(drawing.get_figwidth() / LETTER)),
-                         fontsize=style.small(8), color="#777777")
+        note = "left out, nothing to draw: " + ", ".join(labels[runs.index(run)] for run in left)
+        drawing.suptitle(textwrap.fill(note, int(drawing.get_figwidth() / LETTER)),
+                         fontsize=style.font_size(8), color="#777777")
     style.legend(drawing, [axis], len(runs))
     return drawing
 
 
 def time(axis, settings: list[style.Setting], measure: str, kind: str):
-    """Trajectories: one line a setting, one point an evaluation."""
+    """Draw trajectories: one line per setting, one point per evaluation."""
     ways = [setting.over(series.spread_at_evaluations, measure)
             for setting in settings]
     scale = style.Logarithmic([way["value"] for way in ways])
@@ -88,7 +90,8 @@ def time(axis, settings: list[style.Setting], measure: str, kind: str):
     if len(ways) == 1 and len(x) < 40:
         for i in range(0, len(x), max(1, len(x) // 8)):
             axis.annotate(f"epoch {way['epoch'].iloc[i]:.3g}", (x[i], y[i]), xytext=(7, 5),
-                          textcoords="offset points", fontsize=style.small(7.5), color="#666666")
+                          textcoords="offset points", fontsize=style.font_size(7.5),
+                          color="#666666")
     epochs = [way["epoch"].iloc[i] for way in ways for i in (0, -1)]
     axis.set_title(f"during training, epoch {min(epochs):.3g} to {max(epochs):.3g}" if epochs
                    else "during training")
@@ -98,19 +101,20 @@ def time(axis, settings: list[style.Setting], measure: str, kind: str):
 
 
 def beginning(axis, settings: list[style.Setting], measure: str, kind: str):
-    """What the early spread has to do with the end."""
+    """Draw final accuracy against early spread."""
     by_run = {end.run: end for end in ends([run for one in settings for run in one.runs])[0]}
-    told = [(setting.look, [series.early_spread(run, measure) for run in setting.runs],
+    points = [(setting.look, [series.early_spread(run, measure) for run in setting.runs],
              [by_run[run] for run in setting.runs]) for setting in settings]
-    scale = spread_and_end(axis, told)
+    scale = spread_and_end(axis, points)
     axis.set_title(f"early spread and final {kind}")
     axis.set_xlabel(f"{UNITS[measure]}, mean of the first tenth")
-    finish(axis, scale, kind, len(told), measure)
+    finish(axis, scale, kind, len(points), measure)
 
 
 def finish(axis, scale, kind: str, count: int, measure: str):
+    """Set the scales of a panel, or say why it is empty."""
     if not count:
-        style.nothing(axis, f"{TITLES[measure]} or evaluations were not recorded")
+        style.empty_panel(axis, f"{TITLES[measure]} or evaluations were not recorded")
         return
     if kind == "accuracy":
         style.percent_axis(axis)

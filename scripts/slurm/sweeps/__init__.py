@@ -1,6 +1,6 @@
-"""Sweeps: from one file to many runs, on Slurm or here.
+"""Sweeps: from one sweep file to many runs, on Slurm or on this machine.
 
-Standard library only and Python 3.6, since that is what login nodes have. In order of use:
-text, problem, files, process, jsonfile, axes, sweepfile, program, results, plan; then site, batch,
-record, slurm, heartbeat, log, status, submit; local.
+The modules use only the standard library and Python 3.6, which login nodes have. A module imports
+only modules before it in this order: text, problem, files, process, jsonfile, axes, sweepfile,
+program, results, plan; then site, batch, record, slurm, heartbeat, log, status, submit; local; cli.
 """

@@ -1,4 +1,4 @@
-"""From axes to points: products, zips, conditions; and a point's name."""
+"""From axes to points: products, zipped lists and conditions; and the name of a point."""
 
 import collections
 import itertools
@@ -9,19 +9,19 @@ from .problem import Problem
 from .text import count_text, shown
 
 SHORT = ("graph", "implementation", "algorithm", "replicas", "seed", "model", "data")
-MOST_RUNS = 10000  # the program is asked about each: half a second of a processor
+MOST_RUNS = 10000  # the program checks each run: half a second of one core
 MOST_AXES = 100
-MOST_COMPARISONS = 10 ** 7  # of a point's value with a condition's, a few seconds in all
-MOST_LETTERS = 200  # of a name; files beside a result have longer ones, and a file system takes 255
+MOST_COMPARISONS = 10 ** 7  # of values with conditions: a few seconds in total
+MOST_LETTERS = 200  # of a name; file names extend it, and a file system allows 255
 
 
 def pointer(axis):
-    """The JSON pointer that an axis sets."""
+    """Return the JSON pointer that an axis sets."""
     return axis if axis.startswith("/") else "/" + axis
 
 
 def label(value):
-    """A value as it stands in a name: ring, 0.1, ring_lattice-k4."""
+    """Return a value as a part of a name: ring, 0.1, ring_lattice-k4."""
     if isinstance(value, dict):
         parts = [label(value[key]) if key == "type" else key + label(value[key]) for key in value]
         text = "-".join(parts)
@@ -35,6 +35,7 @@ def label(value):
 
 
 def check_axis(where, axis, values):
+    """Raise Problem if the axis or its list of values is not valid."""
     pointing = axis.startswith("/") and len(axis) > 1 and axis.isprintable() and "=" not in axis
     if not pointing and axis not in SHORT:
         raise Problem(f"{where}/{axis}", "no such axis", "there are: {}, zip, and any JSON "
@@ -46,13 +47,13 @@ def check_axis(where, axis, values):
 
 
 def groups(axes):
-    """Lists of partial points; the sweep is their product, in this order."""
+    """Return lists of partial points; the sweep is the product of these lists, in this order."""
     found, seen = [], set()
 
     def add(where, axis, values):
         check_axis(where, axis, values)
         if pointer(axis) in seen:
-            raise Problem(f"{where}/{axis}", "this axis stands twice", "remove one of them")
+            raise Problem(f"{where}/{axis}", "this axis is given twice", "remove one of them")
         seen.add(pointer(axis))
 
     for axis, values in axes.items():
@@ -70,14 +71,14 @@ def groups(axes):
                 add(where, inner, listed)
             lengths = {inner: len(listed) for inner, listed in group.items()}
             if len(set(lengths.values())) > 1:
-                raise Problem(where, "lists of unlike length: {}".format(
+                raise Problem(where, "lists of different lengths: {}".format(
                     ", ".join("{} {}".format(*item) for item in lengths.items())),
-                    "zipped lists go in step")
+                    "zipped lists advance together")
             found.append([collections.OrderedDict(zip(group, column))
                           for column in zip(*group.values())])
     if len(seen) > MOST_AXES:
-        raise Problem("/axes", f"{len(seen)} axes, and {MOST_AXES} is the most",
-                      "what does not vary belongs into the base")
+        raise Problem("/axes", f"{len(seen)} axes (at most {MOST_AXES})",
+                      "move keys that do not vary to the base")
     return found
 
 
@@ -86,7 +87,7 @@ def listed(wanted):
 
 
 def matches(point, condition):
-    """Whether every axis that the condition names has its value, or one of its list."""
+    """Return whether every axis that the condition names has its value, or one of its values."""
     def same(value, wanted):
         return value == wanted or (isinstance(value, dict) and value.get("type") == wanted)
     return all(any(same(point[axis], one) for one in listed(wanted))
@@ -94,24 +95,24 @@ def matches(point, condition):
 
 
 def require_bounded(partial, conditions):
-    """Refuses at once what would take hours, or never end."""
+    """Raise Problem for a sweep that would take hours or never end."""
     count = 1
     for group in partial:
         count *= len(group)
     if count > MOST_RUNS:
-        raise Problem("/axes", "{} combinations ({}), and {} is the most: the program is asked "
-                      "about each".format(count_text(count), " x ".join(
+        raise Problem("/axes", "{} combinations ({}; at most {}, because the program checks "
+                      "each)".format(count_text(count), " x ".join(
                           str(len(group)) for group in partial), count_text(MOST_RUNS)),
-                      "name those you want by \"zip\", or make several sweeps")
+                      "list the wanted ones by \"zip\", or make several sweeps")
     compared = sum(len(listed(wanted)) for condition in conditions for wanted in condition.values())
     if count * compared > MOST_COMPARISONS:
         raise Problem("/exclude and /only", f"{count_text(count)} combinations, each to be "
                       f"compared with {count_text(compared)} values",
-                      "name the runs you want by \"zip\"")
+                      "list the wanted runs by \"zip\"")
 
 
 def points(axes, exclude=(), only=()):
-    """Every point of the sweep: an axis -> value mapping in the order of the axes."""
+    """Yield every point of the sweep, a mapping from axis to value in the order of the axes."""
     partial = groups(axes)
     require_bounded(partial, list(exclude) + list(only))
     names = [axis for group in partial for axis in group[0]]
@@ -137,7 +138,8 @@ def default_template(axes):
 
 
 def name(template, point):
-    """The template with each {axis} filled in; {lr} is {/optimizer/lr} where that is clear."""
+    """Return the template with each {axis} filled in; {lr} means {/optimizer/lr} if that is
+    unique."""
     def fill(match):
         field = match.group(1)
         found = [a for a in point if a == field] or [
@@ -150,6 +152,6 @@ def name(template, point):
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]*", text):
         raise Problem("/name", f"gives '{shown(text)}'", "letters, digits, '.', '_' and '-' only")
     if len(text) > MOST_LETTERS:
-        raise Problem("/name", f"gives '{text:.40}...' of {len(text)} letters, and {MOST_LETTERS} "
-                      "is the most", "name fewer axes in the template, or give it in short")
+        raise Problem("/name", f"gives '{text:.40}...' of {len(text)} letters (at most "
+                      f"{MOST_LETTERS})", "name fewer axes in the template, or shorten it")
     return text

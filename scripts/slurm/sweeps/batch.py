@@ -1,4 +1,4 @@
-"""The text that sbatch gets: job arrays of runs of one size, and packs of many runs in one job."""
+"""The text for sbatch: job arrays of runs of one size, and packs of many runs in one job."""
 
 import os
 import re
@@ -11,20 +11,20 @@ HERE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 
 def words(parts):
-    """As words of a shell's command line."""
+    """Return the parts as words of a shell's command line."""
     return " ".join(shlex.quote(str(part)) for part in parts)
 
 
 def option(text):
-    """A line for sbatch, which ends a word at any space or # that is not between quotes, and takes
-    off backslashes there too."""
+    """Return an #SBATCH line. sbatch ends a word at a space or # outside quotes, and removes
+    backslashes, so that other words are quoted."""
     if re.fullmatch(r"[A-Za-z0-9_@%+=:,./-]*", text):
         return "#SBATCH " + text
     return '#SBATCH "' + re.sub(r'(["\\])', r"\\\1", text) + '"'
 
 
 def size(site, ranks, gpus):
-    """sbatch's options for so many ranks."""
+    """Return sbatch's options for this number of ranks."""
     options = [f"--ntasks={ranks}", f"--cpus-per-task={site.cpus_per_task}"]
     if gpus:
         nodes, on_a_node = site.nodes(ranks)
@@ -34,6 +34,7 @@ def size(site, ranks, gpus):
 
 
 def head(site, name, folder, log, minutes, options):
+    """Return the lines before the command: options, prologue, environment and folder."""
     named = [f"--{key}={getattr(site, key)}" for key in ("partition", "account", "qos")
              if getattr(site, key)]
     options = ["--job-name=" + name, *named, *options, *site.sbatch,
@@ -41,12 +42,13 @@ def head(site, name, folder, log, minutes, options):
                "--requeue", "--open-mode=append", "--output=" + os.path.join(folder, "logs", log)]
     return ["#!/bin/bash", *map(option, options), "", *site.prologue,
             "export DBENCH_PROGRAM=" + shlex.quote(find()), "export DBENCH_REQUEUE=yes",
-            f"export SRUN_CPUS_PER_TASK={site.cpus_per_task}",  # since 22.05 not from the job
+            # Since Slurm 22.05, srun ignores the job's --cpus-per-task.
+            f"export SRUN_CPUS_PER_TASK={site.cpus_per_task}",
             f"cd {shlex.quote(os.getcwd())} || exit"]
 
 
 def array(site, sweep, runs, throttle):
-    """One job array: task k is runs[k]; all have the same size."""
+    """Return one job array. Task k is runs[k]; all runs have the same size."""
     first = runs[0]
     options = ["--array=0-{}{}".format(len(runs) - 1, f"%{throttle}" if throttle else "")]
     options += size(site, first.ranks, first.gpus)
@@ -63,13 +65,13 @@ def array(site, sweep, runs, throttle):
 
 
 def pack(site, sweep, runs, ranks, minutes):
-    """One job of `ranks` ranks for all these runs, side by side and one after the other."""
+    """Return one job of `ranks` ranks that runs all these runs, concurrently as far as they fit."""
     gpus = runs[0].gpus
     lines = head(site, os.path.basename(sweep.output) + "-pack", sweep.folder, "slurm-%j.out",
                  site.minutes(minutes), size(site, ranks, gpus))
     launch = site.launcher + site.step + (site.gpu_step if gpus else []) + [
         f"--cpus-per-task={site.cpus_per_task}"]
-    if gpus:  # which srun takes from the job, and gives each step all cards of its nodes
+    if gpus:  # else srun gives each step all GPUs of its nodes
         lines.append("unset SLURM_GPUS_PER_NODE")
     lines += ["exec {} 3<<'RUNS'".format(
                   words([os.path.join(HERE, "run-pack"), ranks, sweep.output] + launch)),
@@ -78,7 +80,7 @@ def pack(site, sweep, runs, ranks, minutes):
 
 
 def split_by_size(runs, most):
-    """Lists of runs of equal ranks and time, none longer than `most`; large runs first."""
+    """Yield lists of runs with equal ranks and time, at most `most` long; large runs first."""
     classes: dict[tuple, list] = {}
     for run in runs:
         classes.setdefault((run.ranks, run.gpus, run.minutes), []).append(run)
@@ -88,7 +90,8 @@ def split_by_size(runs, most):
 
 
 def makespan(runs, ranks):
-    """Minutes until all are done, each started as soon as its ranks are free, in this order."""
+    """Return the minutes until all runs are done, if each starts as soon as its ranks are free, in
+    this order."""
     running: list[tuple[float, int]] = []
     now, free = 0.0, ranks
     for run in runs:
@@ -102,11 +105,12 @@ def makespan(runs, ranks):
 
 
 def split_by_time(site, runs, ranks):
-    """(runs, minutes) of each pack: as many as end within the site's limit; large runs first."""
+    """Return (runs, minutes) of each pack: as many runs as end within the site's limit; large runs
+    first."""
     rest, packs = sorted(runs, key=lambda run: (-run.ranks, -run.minutes)), []
     while rest:
         count = len(rest)
-        if site.longest:  # makespan grows with the list, so halving finds the longest that fits
+        if site.longest:  # makespan grows with the list: bisect
             low, high = 1, len(rest)
             while low < high:
                 middle = (low + high + 1) // 2

@@ -31,7 +31,7 @@ def command_local(arguments):
 
 def command_submit(arguments):
     sweep = Sweep(arguments.file)
-    site = submit.site_for(sweep, arguments.site)  # before the program is asked about every run
+    site = submit.site_for(sweep, arguments.site)  # before the program checks every run
     return submit.submit(Plan(sweep), site, arguments.command == "resubmit", arguments)
 
 
@@ -40,7 +40,7 @@ def command_status(arguments):
     while True:
         try:
             status = Status(plan)
-        except Problem as problem:  # such as a controller that is busy or restarts
+        except Problem as problem:  # e.g. Slurm's controller is busy or restarts
             if not arguments.watch:
                 raise
             sys.stderr.write(f"sweep: {problem}: again in {arguments.watch:g} s\n")
@@ -63,12 +63,14 @@ def command_cancel(arguments):
 
 
 def positive(text):
+    """Return a whole number from 1 up."""
     if not re.fullmatch("[0-9]{1,10}", text) or not whole(int(text)):
         raise argparse.ArgumentTypeError(f"'{shown(text)}' is not a whole number from 1 up")
     return int(text)
 
 
 def seconds(text):
+    """Return a number of seconds above 0, at most a day."""
     try:
         value = float(text)
     except ValueError:
@@ -85,15 +87,15 @@ def add_submission(one):
     one.add_argument("--site", metavar="FILE",
                      help="the site file (default: $DBENCH_SITE, or the last one used)")
     one.add_argument("--pack", type=positive, metavar="RANKS",
-                     help="many runs inside one job of so many ranks, not arrays")
+                     help="put many runs into one job of RANKS ranks, instead of job arrays")
     one.add_argument("--throttle", type=positive, metavar="K",
-                     help="tasks of an array that run at once, at most")
+                     help="the most tasks of an array that run at once")
     one.add_argument("--max-jobs", type=positive, metavar="N",
-                     help="jobs of this sweep in the queue, at most")
+                     help="the most jobs of this sweep in the queue")
     one.add_argument("--tries", type=positive, default=8, metavar="N",
-                     help="how often a refused submission is tried (default 8)")
+                     help="how often a refused submission is tried (default: 8)")
     one.add_argument("--wait", type=seconds, default=5, metavar="S",
-                     help="before the second try; then twice as long each time (default 5)")
+                     help="seconds before the second try, doubled each time (default: 5)")
 
 
 def parser():
@@ -109,29 +111,32 @@ def parser():
         one.set_defaults(function=function)
         return one
 
-    one = add("plan", command_plan, "every run, checked; what is complete, what the rest costs")
+    one = add("plan", command_plan,
+              "check every run; show what is complete and what the rest costs")
     one.add_argument("--json", action="store_true", help="machine-readable")
-    one.add_argument("--site", metavar="FILE", help="the site file, by whose nodes the cards of "
-                     "\"gpus\" are counted (default: $DBENCH_SITE, or the last one used)")
+    one.add_argument("--site", metavar="FILE",
+                     help="the site file, whose nodes decide how many GPUs \"gpus\" occupies "
+                     "(default: $DBENCH_SITE, or the last one used)")
     add_submission(add("submit", command_submit,
-                       "give Slurm what is to do, as job arrays or packed"))
+                       "submit what is to do to Slurm, as job arrays or packed"))
     add_submission(add("resubmit", command_submit,
-                       "and also what failed, was interrupted or cancelled"))
-    one = add("status", command_status, "where each run stands, by result files, queue and logs")
+                       "submit also what failed, was interrupted or cancelled"))
+    one = add("status", command_status,
+              "show the state of each run, from result files, queue and logs")
     one.add_argument("--json", action="store_true", help="machine-readable")
     one.add_argument("--watch", type=seconds, nargs="?", const=10.0, metavar="S",
-                     help="again every S seconds (default 10) while runs wait or run")
+                     help="repeat every S seconds (default: 10) while runs wait or run")
     add("cancel", command_cancel, "cancel this sweep's jobs that wait or run")
     one = add("local", command_local,
-              "the sweep on this machine; the first Ctrl-C ends runs at their next step")
+              "run the sweep on this machine; the first Ctrl-C ends runs at their next step")
     one.add_argument("--jobs", type=positive, metavar="N",
-                     help="runs at once (default: as many as have a core per rank), of those with "
-                     "\"gpus\" no more than have cards of their own")
+                     help="runs at once (default: as many as have a core per rank); runs with "
+                     "\"gpus\" also need their own GPUs")
     return top
 
 
 def flush_output():
-    """Or gives it up, where nobody takes it."""
+    """Flush the output, or discard it if its reader has gone."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -140,7 +145,7 @@ def flush_output():
 
 def main(words=None):
     arguments = parser().parse_args(words)
-    if hasattr(sys.stdout, "reconfigure"):  # Python 3.7; names of files may be no text
+    if hasattr(sys.stdout, "reconfigure"):  # since Python 3.7; file names may not be valid text
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         status = arguments.function(arguments)

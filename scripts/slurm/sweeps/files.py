@@ -1,4 +1,4 @@
-"""Ordinary files only: a FIFO would be waited for without end, and a device be read without end."""
+"""Opens ordinary files only: opening a FIFO would block forever, and a device has no end."""
 
 import errno
 import os
@@ -8,7 +8,7 @@ NOT_ORDINARY = "not an ordinary file, but a folder, a FIFO or a device"
 
 
 def opened(path, flags=os.O_RDONLY):
-    """A descriptor of the file; OSError where it cannot be opened or is none."""
+    """Return a descriptor of the file. Raises OSError if it cannot be opened or is not ordinary."""
     handle = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
@@ -17,10 +17,10 @@ def opened(path, flags=os.O_RDONLY):
 
 
 def reader(path):
-    """The file, open for reading bytes."""
+    """Return the file, open for reading bytes."""
     return os.fdopen(opened(path), "rb")
 
 
 def anew(path):
-    """The file, made or emptied, open for writing bytes."""
+    """Return the file, created or emptied, open for writing bytes."""
     return os.fdopen(opened(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb")

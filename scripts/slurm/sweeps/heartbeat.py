@@ -1,5 +1,5 @@
-"""What a run leaves beside its result: OUTPUT.heartbeat while it runs, OUTPUT.crash-<rank>.log
-where it failed."""
+"""The files next to a run's result: OUTPUT.heartbeat while it runs, OUTPUT.crash-<rank>.log after a
+failure."""
 
 import calendar
 import glob
@@ -12,33 +12,36 @@ from . import files, jsonfile
 from .problem import Problem
 from .text import duration_text
 
-STALE = 60  # seconds; the program writes one about every 10
+STALE = 60  # seconds; the program writes a heartbeat about every 10 seconds
 
 
 def number(value):
-    """A finite one, or None."""
+    """Return the value if it is finite, else None."""
     return None if value is None or not math.isfinite(value) else value
 
 
 class Heartbeat:
-    """The program's last word on how far a run is (docs/output-format.md)."""
+    """The program's last report on the progress of a run (docs/output-format.md)."""
 
-    def __init__(self, said):
-        self.state = said["state"]
-        self.done, self.total = int(said["iteration"]), int(said["iterations"])
-        self.left = number(said["eta_seconds"])
-        self.speed, self.unit = number(said.get("tokens_per_second")), "tokens/s"
+    def __init__(self, report):
+        self.state = report["state"]
+        self.done, self.total = int(report["iteration"]), int(report["iterations"])
+        self.left = number(report["eta_seconds"])
+        self.speed, self.unit = number(report.get("tokens_per_second")), "tokens/s"
         if self.speed is None:
-            self.speed, self.unit = number(said["samples_per_second"]), "samples/s"
-        self.updated = calendar.timegm(time.strptime(said["updated"][:19], "%Y-%m-%dT%H:%M:%S"))
+            self.speed, self.unit = number(report["samples_per_second"]), "samples/s"
+        self.updated = calendar.timegm(time.strptime(report["updated"][:19], "%Y-%m-%dT%H:%M:%S"))
 
     def age(self):
+        """Return the seconds since the report was written."""
         return max(0, time.time() - self.updated)
 
     def alive(self):
+        """Return whether the report is recent."""
         return self.age() <= STALE
 
     def text(self):
+        """Return progress, remaining time and speed in words."""
         parts = ["starts" if self.state == "starting" else progress_text(self.done, self.total)]
         if not self.alive():
             return ", ".join(parts + ["no sign of life for " + duration_text(self.age())])
@@ -51,11 +54,13 @@ class Heartbeat:
 
 
 def progress_text(done, total):
+    """Return progress in per cent and in iterations."""
     return f"{100.0 * done / max(total, 1):.0f} % ({done} of {total})"
 
 
 def read(output, since=0):
-    """The heartbeat of the run with this result file, None without one or with one from before."""
+    """Return the heartbeat of the run with this result file; None if it does not exist or is older
+    than `since`."""
     try:
         beat = Heartbeat(jsonfile.read_object(output + ".heartbeat"))
     except (Problem, ValueError, KeyError, TypeError, OverflowError):
@@ -64,7 +69,8 @@ def read(output, since=0):
 
 
 def crash(output, since=0):
-    """First line of the earliest crash log since then, of the lowest rank among equals, or ''."""
+    """Return the first line of the earliest crash log after `since`, of the lowest rank among
+    equals; "" without one."""
     found = []
     for path in glob.glob(glob.escape(output) + ".crash-*.log"):
         rank = re.search(r"crash-(\d+)\.log$", path)
@@ -80,7 +86,8 @@ def crash(output, since=0):
 
 
 def checkpoint(output):
-    """Iterations completed at the newest checkpoint, or None; the program looks if it is whole."""
+    """Return the iterations completed at the newest checkpoint, or None. Only the program checks
+    whether the checkpoint is complete."""
     try:
         names = os.listdir(output + ".checkpoints")
     except OSError:

@@ -1,4 +1,4 @@
-"""JSON files as the program reads them: with // comments."""
+"""Reads JSON files as the program does, with // comments, and writes JSON files."""
 
 import collections
 import json
@@ -14,7 +14,8 @@ MOST_BYTES = 4 << 20
 DEEPEST = 100
 LONGEST_NUMBER = 100
 
-# A string is matched first, so that a // in it is no comment; one without an end takes the line.
+# A string is matched first, because a // in a string is no comment. A string without an end
+# extends to the end of the line.
 _STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"?|//[^\n]*')
 
 
@@ -35,7 +36,7 @@ def _require_shallow(path, plain):
     for mark in re.finditer(r"[\[{\]}]", _STRING_OR_COMMENT.sub("", plain)):
         level += 1 if mark.group() in "[{" else -1
         if level > DEEPEST:
-            raise Problem(path, f"nested more than {DEEPEST} levels deep", "make it flatter")
+            raise Problem(path, f"nested more than {DEEPEST} levels deep", "use fewer levels")
 
 
 def _once(pairs):
@@ -44,7 +45,7 @@ def _once(pairs):
         seen = set()
         for key, _ in pairs:
             if key in seen:
-                raise ValueError(f"the key \"{key}\" stands twice")
+                raise ValueError(f"the key \"{key}\" is given twice")
             seen.add(key)
     return found
 
@@ -63,28 +64,30 @@ def _no_number(word):
 
 
 def parse(path, text):
-    """The value in `text`, keys in their order, all of it Unicode; `path` is for messages."""
+    """Return the value in `text`, with keys in their order and valid Unicode; `path` is for
+    messages."""
     plain = _STRING_OR_COMMENT.sub(lambda m: m.group() if m.group()[0] == '"' else "", text)
     _require_shallow(path, plain)
     try:
         value = json.loads(plain, object_pairs_hook=_once, parse_int=_number(int),
                            parse_float=_number(float), parse_constant=_no_number)
     except ValueError as error:
-        raise Problem(path, f"not JSON: {error}", "mend it there") from error
+        raise Problem(path, f"not JSON: {error}", "correct the file there") from error
     try:
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError as error:
         half = ascii(error.object[error.start])
-        raise Problem(path, f"{half} is half of a character", "write it whole") from error
+        raise Problem(path, f"{half} is half of a character", "write both halves") from error
     return value
 
 
 def read(path, most=MOST_BYTES):
+    """Return the value in the file at `path`."""
     return parse(path, _text(path, most))
 
 
 def read_object(path):
-    """The object in the file at `path`."""
+    """Return the object in the file at `path`."""
     value = read(path)
     if not isinstance(value, dict):
         raise Problem(path, "not a JSON object", "it must start with {")
@@ -92,15 +95,16 @@ def read_object(path):
 
 
 def make_folder(path):
+    """Create the folder unless it exists."""
     try:
         os.makedirs(path, exist_ok=True)
     except OSError as error:
         raise Problem(path, f"cannot be made: {error.strerror}",
-                      "make room or rights for it, or change \"output\"") from error
+                      "free disk space, change the permissions, or change \"output\"") from error
 
 
 def write(path, value):
-    """Whole or not at all, whoever else writes it at the same time."""
+    """Write the whole file or nothing, even if other processes write it at the same time."""
     folder, temporary = os.path.dirname(path), None
     make_folder(folder)
     try:
@@ -114,4 +118,4 @@ def write(path, value):
         if temporary and os.path.exists(temporary):
             os.unlink(temporary)
         raise Problem(path, f"cannot be written: {error.strerror}",
-                      "make room or rights for it, or change \"output\"") from error
+                      "free disk space, change the permissions, or change \"output\"") from error

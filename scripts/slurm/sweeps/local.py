@@ -1,4 +1,4 @@
-"""A sweep on this machine, as many runs at once as its cores, and its cards, allow."""
+"""Runs a sweep on this machine, with as many concurrent runs as its cores and GPUs allow."""
 
 import itertools
 import os
@@ -19,7 +19,8 @@ RUN_ONE = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__
 
 
 def launcher(ranks):
-    """The words before the program; Open MPI wants some more for many ranks, and in a container."""
+    """Return the words before the program. Open MPI needs further options for more ranks than
+    cores, and for root in a container."""
     if ranks == 1:
         return []
     status, version, errors = call(["mpirun", "--version"])
@@ -33,33 +34,34 @@ def launcher(ranks):
     return words
 
 
-def cards(runs, path):
-    """Names of the cards here, as CUDA_VISIBLE_DEVICES takes them, where a run wants one; none is
-    shared, so that a run that wants more than there are would wait for ever."""
+def gpu_names(runs, path):
+    """Return the names of this machine's GPUs for CUDA_VISIBLE_DEVICES, if some run needs a GPU.
+    GPUs are not shared between runs, so a run that needs more GPUs than there are is refused."""
     most = max(runs, key=lambda run: run.gpus) if runs else None
     if not most or not most.gpus:
         return []
     given = os.environ.get("CUDA_VISIBLE_DEVICES")
     if given is not None:
-        words = re.findall(r"[^,\s]+", given)  # CUDA reads them up to a -1
+        words = re.findall(r"[^,\s]+", given)  # CUDA ignores everything after a -1
         found = list(itertools.takewhile(lambda word: word != "-1", words))
         where = "in CUDA_VISIBLE_DEVICES"
     else:
         _, listed, _ = call(["nvidia-smi", "-L"])
         found, where = re.findall(r"^GPU .*\(UUID: ([^)]+)\)", listed, re.M), "by nvidia-smi -L"
     if most.gpus > len(found):
-        raise Problem(f"{path}: /gpus", f"{most.name} wants {most.gpus} cards, of "
+        raise Problem(f"{path}: /gpus", f"{most.name} needs {most.gpus} GPUs, of "
                       f"{len(found)} here ({where})", "lower \"gpus\", or let several replicas "
-                      "share a card: {\"replicas_per_rank\": k}")
+                      "share a GPU:  {\"replicas_per_rank\": k}")
     return found
 
 
 class Local:
+    """The runs that wait, run and have ended."""
     def __init__(self, plan, jobs):
         self.plan, self.jobs, self.cores = plan, jobs, cores()
         self.program = find()
         self.waiting, self.running, self.failed, self.done = plan.needed(), {}, [], 0
-        self.free, self.taken = cards(self.waiting, plan.sweep.path), {}
+        self.free, self.taken = gpu_names(self.waiting, plan.sweep.path), {}
         self.total, self.stopped, self.show = len(self.waiting), 0, Progress()
         self.began = time.time()
 
@@ -84,7 +86,7 @@ class Local:
                 stderr=subprocess.STDOUT, env=environment, start_new_session=True)
 
     def stop(self, *_):
-        """First asks the runs to end at their next step, then insists."""
+        """End the runs at their next step; if called again, terminate them."""
         self.stopped += 1
         for process in self.running.values():
             process.send_signal(signal.SIGUSR1 if self.stopped == 1 else signal.SIGTERM)

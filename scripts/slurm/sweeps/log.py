@@ -1,4 +1,4 @@
-"""What a run's log says: how far it is, and why it failed."""
+"""Reads a run's log: its progress, and why it failed."""
 
 import os
 import re
@@ -9,6 +9,7 @@ _PROGRESS = re.compile(r"dbench: +(\d+) % \((\d+) of (\d+)\)")
 
 
 def tail(path, size=20000):
+    """Return the last lines of a file."""
     try:
         with files.reader(path) as file:
             file.seek(0, 2)
@@ -19,7 +20,7 @@ def tail(path, size=20000):
 
 
 def written(path):
-    """When it was last written to, in seconds since 1970; 0 without such a file."""
+    """Return when the file was last written, in seconds since 1970; 0 if it does not exist."""
     try:
         return os.stat(path).st_mtime
     except OSError:
@@ -27,7 +28,7 @@ def written(path):
 
 
 def progress(path):
-    """(iterations done, of how many) by the last line that says so, or None."""
+    """Return (iterations done, of how many) from the last line that has them, or None."""
     for line in reversed(tail(path)):
         match = _PROGRESS.search(line)
         if match:
@@ -36,7 +37,7 @@ def progress(path):
 
 
 def reason(path):
-    """The line that best says why the run ended."""
+    """Return the line that best explains why the run ended."""
     lines = [line.strip() for line in tail(path) if line.strip(" -=*")]
     for pattern in ("dbench: error:", "error:", "signal", "not found"):
         found = [line for line in lines if pattern in line.lower()]

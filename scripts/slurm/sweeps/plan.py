@@ -1,43 +1,48 @@
-"""The runs of a sweep: each once, checked, and with what is known of its result file."""
+"""The runs of a sweep: each run once, checked, with the state of its result file."""
 
 import os
 
 from . import jsonfile
 from .problem import Problem
-from .program import Checker, experiment
+from .program import Checker, experiment, ignored_entries
 from .results import Results
 from .text import Progress, bytes_text, table
 
 
 class Run:
-    """One run: its `spec` is resolved, `said` the program's word, `error` why it cannot run."""
+    """One run. `spec` is the resolved spec, `error` the reason why the run cannot start.
 
-    def __init__(self, sweep, name, point, said, error):
+    answer   what `dbench check` prints about it, or None
+    """
+
+    def __init__(self, sweep, name, point, answer, error):
         self.name, self.point, self.error = name, point, error
-        self.spec = said["spec"] if said else None
-        self.replicas = said["spec"]["replicas"] if said else 0
-        self.ranks = sweep.ranks_for(self.replicas) if said else 0
+        self.spec = answer["spec"] if answer else None
+        self.replicas = answer["spec"]["replicas"] if answer else 0
+        self.ranks = sweep.ranks_for(self.replicas) if answer else 0
         self.gpus = self.ranks if sweep.on_gpus else 0
         self.minutes = sweep.minutes
         self.output = os.path.join(sweep.output, name + ".h5")
         self.spec_file = os.path.join(sweep.folder, "specs", name + ".json")
         self.log = os.path.join(sweep.folder, "logs", name + ".log")
-        self.iterations = said["iterations"] if said else 0
-        self.experiment = experiment(self.spec) if said else None
-        self.memory = said["memory_bytes_per_rank"] if said else 0
-        self.sent = said["bytes_per_step"] * self.iterations if said else 0
-        self.file_bytes = file_bytes(said, self.ranks) if said else 0
+        self.iterations = answer["iterations"] if answer else 0
+        self.ignored = ignored_entries(answer["free_to_change"], point) if answer else ()
+        self.experiment = experiment(self.spec, self.ignored) if answer else None
+        self.memory = answer["memory_bytes_per_rank"] if answer else 0
+        self.sent = answer["bytes_per_step"] * self.iterations if answer else 0
+        self.file_bytes = file_bytes(answer, self.ranks) if answer else 0
         self.complete = None  # the path of its complete result file
-        if said and self.ranks > self.replicas:
+        if answer and self.ranks > self.replicas:
             self.error = ("{} ranks for {} replicas: a rank needs a replica (lower \"{}\" in the "
                           "sweep file)").format(self.ranks, self.replicas,
                                                 "gpus" if sweep.on_gpus else "ranks")
 
     def needed(self):
+        """Return whether the run can and must still be done."""
         return not self.complete and not self.error
 
     def write_spec(self):
-        """The resolved spec, so that a base that changes while a run waits changes nothing."""
+        """Write the resolved spec: a later change of the base does not affect a waiting run."""
         jsonfile.write(self.spec_file, self.spec)
         jsonfile.make_folder(os.path.dirname(self.log))
 
@@ -47,20 +52,21 @@ class Run:
         return {key: getattr(self, key) for key in keys}
 
 
-def file_bytes(said, ranks):
-    """About how large the result file becomes, before compression: what `dbench check` says for
-    one rank, the times of the other ranks, and what does not grow."""
-    return said["result_bytes"] + said["iterations"] * 56 * (ranks - 1) + 80000
+def file_bytes(answer, ranks):
+    """Return the approximate size of the result file before compression: the rows as `dbench check`
+    estimates them on one rank, the share of each further rank, and 80 kB that do not grow."""
+    return answer["result_bytes"] + answer["result_bytes_per_rank"] * (ranks - 1) + 80000
 
 
 class Plan:
+    """All runs of a sweep, and the duplicates that were left out."""
     def __init__(self, sweep, progress=None, site=None):
         self.sweep, self.runs, self.duplicates, self.site = sweep, [], [], site
         first: dict[str, Run] = {}
         names: dict[str, Run] = {}
         checker = Checker(sweep)
-        for name, point, said, error in checker.check_all(progress or Progress()):
-            run = Run(sweep, name, point, said, error)
+        for name, point, answer, error in checker.check_all(progress or Progress()):
+            run = Run(sweep, name, point, answer, error)
             if run.experiment and run.experiment in first:
                 self.duplicates.append((name, first[run.experiment].name))
                 continue
@@ -78,16 +84,18 @@ class Plan:
             checker.keep()
 
     def refresh(self):
-        """Reads the result files again."""
+        """Read the result files again."""
         self.results.read()
         for run in self.runs:
-            run.complete = self.results.complete(run.experiment) if run.experiment else None
+            run.complete = (self.results.complete(run.experiment, run.ignored)
+                            if run.experiment else None)
             found = self.results.at(run.output)
             if not found or run.complete or run.error:
                 continue
             if found["status"] == "no file":
                 run.error = f"{run.output} is {found['error']} (move it, or change \"output\")"
-            elif found["status"] == "complete" and found.get("experiment") != run.experiment:
+            elif found["status"] == "complete" and self.results.experiment(
+                    run.output, run.ignored) != run.experiment:
                 run.error = (f"{run.output} is another experiment's complete result (move it, or "
                              "change \"output\")")
 
@@ -104,8 +112,9 @@ class Plan:
             raise Problem(self.sweep.path, f"{len(bad)} of {len(self.runs)} runs would fail, "
                           f"nothing was started\n{shown}", "`sweep plan` shows all")
 
-    def cards(self, run):
-        """That its job is given, where the site is known; else those that it uses."""
+    def gpus_given(self, run):
+        """Return the GPUs that the run's job gets, if the site is known; else those that it
+        uses."""
         if not run.gpus or not self.site or not self.site.gpus_per_node:
             return run.gpus
         nodes, on_a_node = self.site.nodes(run.ranks)
@@ -117,7 +126,7 @@ class Plan:
                 "refused": len(self.refused()),
                 "complete": sum(1 for run in self.runs if run.complete), "needed": len(todo),
                 "rank_hours": sum(run.ranks * run.minutes for run in todo) / 60.0,
-                "gpu_hours": sum(self.cards(run) * run.minutes for run in todo) / 60.0,
+                "gpu_hours": sum(self.gpus_given(run) * run.minutes for run in todo) / 60.0,
                 "sent_bytes": sum(run.sent for run in todo),
                 "file_bytes": sum(run.file_bytes for run in todo)}
 
@@ -142,7 +151,7 @@ class Plan:
         lines.append("{} runs: {} complete, {} to do, {} refused".format(
             t["runs"], t["complete"], t["needed"], t["refused"]))
         named = self.site and self.site.path
-        counted = "" if self.site and self.site.gpus_per_node else " (a card a rank: {})".format(
+        counted = "" if self.site and self.site.gpus_per_node else " (one GPU per rank: {})".format(
             "the site file has no gpus_per_node" if named else "no site file")
         gpu_hours = ", {:.1f} GPU-hours{}".format(t["gpu_hours"], counted)
         lines.append("to do: at most {:.1f} rank-hours{}, {} sent, about {} of result files".format(

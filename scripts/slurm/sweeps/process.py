@@ -1,10 +1,10 @@
-"""Other programs, and what they print, whatever bytes that is."""
+"""Runs other programs and returns what they print, whatever bytes they print."""
 
 import subprocess
 
 
 def call(command, text=""):
-    """(status, output, errors); a program that cannot be started is status 127."""
+    """Return (status, output, errors); the status is 127 if the program cannot be started."""
     try:
         done = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -16,5 +16,6 @@ def call(command, text=""):
 
 
 def last_line(errors):
+    """Return the last line that is not blank."""
     lines = [line for line in errors.splitlines() if line.strip()]
     return lines[-1].strip() if lines else "no message"

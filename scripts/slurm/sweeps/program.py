@@ -1,4 +1,4 @@
-"""The program `dbench`: where it is, and what it says about a spec."""
+"""The program `dbench`: where it is, and what it prints about a spec."""
 
 import collections
 import concurrent.futures
@@ -16,12 +16,15 @@ from .process import call
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 ROOT = os.path.abspath(os.path.join(HERE, "..", "..", ".."))
-KEPT = ("spec", "memory_bytes_per_rank", "bytes_per_step", "result_bytes", "iterations")
-MOST_AT_ONCE = 8  # a check is one process of half a second; login nodes are shared
-MOST_BASES = 20  # of bases; a circle of them is for the program to refuse
+NUMBERS = ("memory_bytes_per_rank", "bytes_per_step", "result_bytes", "result_bytes_per_rank",
+           "iterations")
+KEPT = ("spec", "free_to_change", *NUMBERS)  # the keys of `dbench check --json` that are used here
+MOST_AT_ONCE = 8  # processes of half a second each; login nodes are shared
+MOST_BASES = 20  # nested bases; the program refuses a cycle of bases
 
 
 def cores():
+    """Return the number of cores that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:
@@ -29,6 +32,7 @@ def cores():
 
 
 def find():
+    """Return the path of the program. Raises Problem if it does not exist."""
     named = os.environ.get("DBENCH_PROGRAM", os.path.join(ROOT, "build", "dbench"))
     found = shutil.which(named)
     if not found:
@@ -36,23 +40,42 @@ def find():
     return os.path.abspath(found)
 
 
-def experiment(spec):
-    """What of a resolved spec makes the experiment: not how it is called and where it is kept."""
-    kept = {key: value for key, value in spec.items()
-            if key not in ("name", "notes", "output", "checkpoint")}
+def experiment(spec, ignored):
+    """Return a hash of a resolved spec without the entries at the JSON pointers `ignored`."""
+    kept = json.loads(json.dumps(spec))
+    for pointer in ignored:
+        *above, last = pointer.split("/")[1:]
+        place = kept
+        for key in above:
+            place = place.get(key) if isinstance(place, dict) else None
+        if isinstance(place, dict):
+            place.pop(last, None)
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
 
 
-def understood(said):
-    """Whether this is what `dbench check --json` says, as far as it is used here."""
-    if not isinstance(said, dict) or not isinstance(said.get("spec"), dict):
+def ignored_entries(free, axes):
+    """Return the entries that do not decide whether two specs are the same experiment: those that
+    the program calls free to change, except for the entries that the axes of the sweep set."""
+    varied = [axis.pointer(name) for name in axes]
+    return tuple(pointer for pointer in free if not any(
+        other == pointer or other.startswith(pointer + "/") or pointer.startswith(other + "/")
+        for other in varied))
+
+
+def is_answer(answer):
+    """Return whether this is the output of `dbench check --json` with all keys in KEPT."""
+    if not isinstance(answer, dict) or not isinstance(answer.get("spec"), dict):
         return False
-    numbers = [said["spec"].get("replicas")] + [said.get(key) for key in KEPT if key != "spec"]
+    free = answer.get("free_to_change")
+    if not isinstance(free, list) or not all(isinstance(pointer, str) for pointer in free):
+        return False
+    numbers = [answer["spec"].get("replicas")] + [answer.get(key) for key in NUMBERS]
     return all(isinstance(value, (int, float)) and value >= 0 for value in numbers)
 
 
 class Checker:
-    """`dbench check` on each point of a sweep; what passed is remembered by all it depends on."""
+    """Runs `dbench check` for each point of a sweep. Successful answers are stored under a key of
+    everything that they depend on."""
 
     def __init__(self, sweep):
         self.sweep, self.fresh = sweep, {}
@@ -70,30 +93,31 @@ class Checker:
         return self._chain(jsonfile.read_object(path), path, depth)
 
     def _chain(self, spec, path, depth=0):
-        """The spec and its bases."""
+        """Return the spec and its bases."""
         if not isinstance(spec.get("base"), str) or depth == MOST_BASES:
             return [spec]
         base = os.path.join(os.path.dirname(path), spec["base"])
         return [spec] + self._contents(base, depth + 1)
 
     def check(self, base, name, point):
-        """What the program says, as a dict, or an error message. Asked without the run's name, so
-        that another template or output folder asks nothing anew."""
+        """Return (what the program prints as a dict, ""), or (None, an error message). The program
+        does not get the run's name, so that a change of the template or the output folder needs no
+        new checks."""
         settings = [word for a, value in point.items()
                     for word in ("--set", f"{axis.pointer(a)}={json.dumps(value)}")]
-        said, error = self._ask(base, settings)
-        if said:
-            said["spec"]["name"] = name
-            said["spec"]["output"] = os.path.join(self.sweep.output, name + ".h5")
-        return said, error
+        answer, error = self._ask(base, settings)
+        if answer:
+            answer["spec"]["name"] = name
+            answer["spec"]["output"] = os.path.join(self.sweep.output, name + ".h5")
+        return answer, error
 
     def _ask(self, base, settings):
         key = hashlib.sha256(json.dumps([self.common, settings]).encode()).hexdigest()
         kept = os.path.join(self.cache, key[:32] + ".json")
         try:
-            said = jsonfile.read(kept)
-            if understood(said):
-                return said, ""
+            answer = jsonfile.read(kept)
+            if is_answer(answer):
+                return answer, ""
         except Problem:
             pass
         status, out, errors = call([self.program, "check", base, "--json", "--quiet"] + settings)
@@ -103,28 +127,28 @@ class Checker:
             why = (plain or lines[-1:] or [f"dbench check ended with status {status}"])[0]
             return None, why if base == self.sweep.base else why.replace(base, "/base")
         try:
-            said = jsonfile.parse("dbench check", out)
+            answer = jsonfile.parse("dbench check", out)
         except Problem as problem:
             return None, str(problem)
-        if not understood(said):
-            return None, f"{self.program} check says nothing that is understood here"
-        said = collections.OrderedDict((k, said[k]) for k in KEPT)
+        if not is_answer(answer):
+            return None, f"{self.program} check says nothing that is is_answer here"
+        answer = collections.OrderedDict((k, answer[k]) for k in KEPT)
         if os.path.isdir(self.cache):
-            jsonfile.write(kept, said)
+            jsonfile.write(kept, answer)
         else:
-            self.fresh[kept] = json.dumps(said)
-        return said, ""
+            self.fresh[kept] = json.dumps(answer)
+        return answer, ""
 
     def keep(self):
-        """Remembers the first answers; not to be called for a sweep that is refused, which leaves
-        nothing behind."""
-        for path, said in self.fresh.items():
-            jsonfile.write(path, json.loads(said, object_pairs_hook=collections.OrderedDict))
+        """Store the first answers. The caller must not call this for a refused sweep, which leaves
+        no files."""
+        for path, answer in self.fresh.items():
+            jsonfile.write(path, json.loads(answer, object_pairs_hook=collections.OrderedDict))
         self.fresh.clear()
 
     @contextlib.contextmanager
     def _file_of_base(self):
-        """The base as a file, for the program."""
+        """Provide the base as a file for the program."""
         if isinstance(self.sweep.base, str):
             yield self.sweep.base
             return
@@ -134,17 +158,17 @@ class Checker:
             yield path
 
     def check_all(self, progress):
-        """(name, point, what the program says or None, error) for each point, in order."""
+        """Yield (name, point, what the program prints or None, error) for each point, in order."""
         with concurrent.futures.ThreadPoolExecutor(min(MOST_AT_ONCE, cores())) as pool, \
                 self._file_of_base() as base:
             waiting = [(name, point, pool.submit(self.check, base, name, point))
                        for name, point in self.sweep.points]
             try:
-                for k, (name, point, answer) in enumerate(waiting):
+                for k, (name, point, future) in enumerate(waiting):
                     progress(f"checking {k + 1} of {len(waiting)}: {name}")
-                    said, error = answer.result()
-                    yield name, point, said, error
+                    answer, error = future.result()
+                    yield name, point, answer, error
             finally:
-                for _, _, answer in waiting:
-                    answer.cancel()
+                for _, _, future in waiting:
+                    future.cancel()
                 progress.clear()

@@ -1,22 +1,18 @@
-"""A helper process, in a Python that has h5py: paths on its input, a JSON line each on its output.
+"""A helper process in a Python that has h5py. It reads paths and writes a JSON line for each.
 
-Paths are JSON strings, since they may hold anything. The standard library cannot read HDF5 and
-`dbench doctor` does not print the spec, so this reads both with the analysis package, which copes
-with files that are being written or whose writer died.
+Paths arrive as JSON strings, because a path may contain any character. The standard library cannot
+read HDF5, and `dbench doctor` does not print the spec. This process reads both with the analysis
+package, which also reads files that are being written or were left by a killed writer.
 """
 
 import json
 import os
 import sys
-import types
 
-# The package without its __init__, which loads pandas: a second for what takes a tenth.
-package = types.ModuleType("dbench_analysis")
 HERE = os.path.dirname(os.path.realpath(__file__))
-package.__path__ = [os.path.join(HERE, "..", "..", "..", "analysis", "dbench_analysis")]
-sys.modules["dbench_analysis"] = package
+sys.path.insert(0, os.path.join(HERE, "..", "..", "..", "analysis"))
 
-from dbench_analysis.hdf5 import open_file  # noqa: E402
+from dbench_analysis.reading.hdf5 import open_file  # noqa: E402
 
 
 def text(value):

@@ -1,4 +1,4 @@
-"""Which jobs were submitted for which runs: <output>/.sweep/jobs.json, oldest first."""
+"""The record of submitted jobs and their runs: <output>/.sweep/jobs.json, oldest first."""
 
 import collections
 import os
@@ -8,10 +8,11 @@ import time
 from . import jsonfile
 from .problem import Problem
 
-MOST_BYTES = 1 << 28  # names of all runs, at each submission
+MOST_BYTES = 1 << 28  # each submission adds the names of its runs
 
 
 def is_entry(job):
+    """Return whether the value is an entry of the record."""
     return isinstance(job, dict) and all((
         isinstance(job.get("job"), str) and re.fullmatch(r"[0-9]+", job["job"]),
         job.get("kind") in ("array", "pack"),
@@ -21,14 +22,16 @@ def is_entry(job):
 
 
 class Record:
+    """The jobs that were submitted for a sweep."""
     def __init__(self, sweep):
         self.path = os.path.join(sweep.folder, "jobs.json")
         self.jobs = jsonfile.read(self.path, MOST_BYTES) if os.path.lexists(self.path) else []
         if not isinstance(self.jobs, list) or not all(map(is_entry, self.jobs)):
             raise Problem(self.path, "damaged: not a list of jobs",
-                          "move it away; jobs noted in it are then known to squeue alone")
+                          "move the file away; its jobs are then listed by squeue only")
 
     def add(self, job, kind, runs, site):
+        """Append a job and write the record."""
         self.jobs.append(collections.OrderedDict([
             ("job", job), ("kind", kind), ("submitted", time.time()), ("site", site),
             ("runs", runs)]))
@@ -41,7 +44,8 @@ class Record:
         return self.jobs[-1]["site"] if self.jobs else None
 
     def latest(self):
-        """name -> (its id in the queue, the job's entry), by the last submission of each run."""
+        """Return {run: (its id in the queue, the entry of its job)} from each run's last
+        submission."""
         found = {}
         for job in self.jobs:
             for k, name in enumerate(job["runs"]):

@@ -1,4 +1,4 @@
-"""What is in a folder's result files, asked of a Python that has h5py (see read_results.py)."""
+"""The result files of a folder, read by a Python that has h5py (see read_results.py)."""
 
 import json
 import os
@@ -17,6 +17,7 @@ HAS_H5PY = "import sys, importlib.util; sys.exit(importlib.util.find_spec('h5py'
 
 
 def find_python():
+    """Return a Python that has h5py."""
     places = [os.environ.get("DBENCH_PYTHON"), os.path.join(ROOT, ".venv", "bin", "python"),
               os.path.join(ROOT, ".venv-cuda", "bin", "python"), sys.executable]
     for place in places:
@@ -32,33 +33,34 @@ def find_python():
 
 
 def no_file(what):
-    """Of something that only has a result file's name."""
+    """Return the entry for a path that has a result file's name and is not a file."""
     return {"status": "no file", "error": what, "done": 0, "written": 0}
 
 
-def understood(line):
-    """What the helper said of a file, its spec replaced by what makes the experiment."""
+def parsed(line):
+    """Return what the helper wrote about a file. The spec remains text, which takes less memory."""
     try:
         found = json.loads(line)
         if "spec" in found:
-            found["experiment"] = experiment(found.pop("spec"))
+            found["spec"] = json.dumps(found["spec"])
         return found
     except RecursionError:
         return {"status": "unreadable", "error": "/spec is nested too deep", "done": 0}
 
 
 class Results:
-    """The files of one folder, read anew by each `read`, by path and by experiment."""
+    """The result files of one folder, by path and by experiment. Each `read` looks for changes."""
 
     def __init__(self, folder):
         self.folder, self.python, self.files, self.memory = folder, None, {}, {}
+        self.by_experiment = {}  # ignored entries: {experiment: path of a complete file}
 
     def read(self):
-        self.files, new = {}, {}
+        self.files, self.by_experiment, new = {}, {}, {}
         for path in self._paths():
             try:
                 status = os.stat(path)
-            except OSError:  # removed meanwhile, or
+            except OSError:  # removed in the meantime, or a broken link
                 if os.path.islink(path):
                     self.files[path] = no_file("a link to nothing")
                 continue
@@ -83,7 +85,7 @@ class Results:
             return []
         except OSError as error:
             raise Problem(self.folder, f"cannot be read: {error.strerror}",
-                          "make it a folder of yours, or change \"output\"") from error
+                          "change its permissions, or change \"output\"") from error
 
     def _ask(self, paths):
         if not paths:
@@ -93,19 +95,25 @@ class Results:
         status, out, errors = call([self.python, "-B", HELPER], asked)
         lines = out.splitlines()
         if status < 0 and len(lines) < len(paths):
-            raise Problem(paths[len(lines)], f"whoever reads it dies of signal {-status}",
+            raise Problem(paths[len(lines)], f"reading it ends with signal {-status}",
                           "move it away")
         if status != 0 or len(lines) != len(paths):
             raise Problem(self.python, "could not read the result files: " + last_line(errors),
                           "run scripts/setup, or set DBENCH_PYTHON")
-        return [understood(line) for line in lines]
+        return [parsed(line) for line in lines]
 
     def at(self, path):
         return self.files.get(path)
 
-    def complete(self, wanted):
-        """The path of a complete file of this experiment, whatever its name, or None."""
-        for path, found in self.files.items():
-            if found["status"] == "complete" and found.get("experiment") == wanted:
-                return path
-        return None
+    def experiment(self, path, ignored):
+        """Return the experiment of a file; None if its spec is unknown."""
+        spec = self.files[path].get("spec")
+        return spec and experiment(json.loads(spec), ignored)
+
+    def complete(self, wanted, ignored):
+        """Return the path of a complete file of this experiment, whatever its name, or None."""
+        if ignored not in self.by_experiment:
+            paths = [path for path, found in self.files.items() if found["status"] == "complete"]
+            self.by_experiment[ignored] = {self.experiment(path, ignored): path
+                                           for path in reversed(paths)}
+        return self.by_experiment[ignored].get(wanted)

@@ -1,4 +1,4 @@
-"""The site file: what differs from cluster to cluster. Examples: scripts/slurm/sites/."""
+"""The site file: what differs between clusters. Examples: scripts/slurm/sites/."""
 
 import os
 import re
@@ -7,7 +7,7 @@ from .jsonfile import read_object
 from .problem import Problem
 from .text import minutes_of, whole
 
-# key: (default, what it is)
+# key: (default, meaning)
 KEYS = {
     "partition": (None, "sbatch --partition"),
     "account": (None, "sbatch --account"),
@@ -16,22 +16,22 @@ KEYS = {
     "prologue": ([], "shell lines, run before the program starts: modules, exports"),
     "launcher": (["srun", "--mpi=pmix"], "words that start ranks; -n RANKS follows"),
     "step": (["--exact"], "more words for the launcher with --pack, where steps share a job"),
-    "gpu_step": (["--gpus-per-task=1"], "and these for runs on GPUs"),
+    "gpu_step": (["--gpus-per-task=1"], "words in addition to \"step\" for runs on GPUs"),
     "gpu_launch": ([], "more words for the launcher of runs on GPUs without --pack: binding"),
     "gpus_per_node": (0, "GPUs of a node; 0: none"),
     "cpus_per_task": (1, "processors of a rank"),
     "time_limit": (None, "the longest job the site takes, in Slurm's forms"),
-    "signal_seconds": (120, "how long before its time limit a job is told to stop"),
+    "signal_seconds": (120, "how long before its time limit a job receives the signal to stop"),
     "max_jobs": (None, "jobs of this sweep in the queue at once, at most"),
     "max_array": (1000, "tasks of a job array, at most (Slurm's MaxArraySize - 1)"),
     "throttle": (None, "tasks of an array that run at once, at most"),
 }
 
-OPTION = re.compile(r"[^\s=]+(=.*)?")  # of sbatch: one word, so that its value goes behind a "="
+OPTION = re.compile(r"[^\s=]+(=.*)?")  # an option of sbatch is one word: its value follows a "="
 
 
 def good_text(key, value):
-    """One line of text: what stands in a batch script must not end its line."""
+    """Return whether the value is one line of text that cannot end a line of a batch script."""
     if not isinstance(value, str):
         return False
     plain = value.replace("\t", " ") if key == "prologue" else value
@@ -39,6 +39,7 @@ def good_text(key, value):
 
 
 def good(key, value):
+    """Return whether the value is valid for the key."""
     default = KEYS[key][0]
     if isinstance(default, list):
         return isinstance(value, list) and all(good_text(key, word) for word in value)
@@ -50,7 +51,7 @@ def good(key, value):
 
 
 class Site:
-    """The values of a site file: an attribute for each of KEYS."""
+    """The values of a site file, as an attribute for each of KEYS."""
 
     gpus_per_node: int
     signal_seconds: int
@@ -64,25 +65,25 @@ class Site:
                 raise Problem(f"{path}: /{key}", "unknown key",
                               "there are: " + ", ".join(KEYS))
             if not good(key, value):
-                raise Problem(f"{path}: /{key}", f"not what it takes, in one line: {KEYS[key][1]}",
+                raise Problem(f"{path}: /{key}", f"not a valid value (one line): {KEYS[key][1]}",
                               f"the default is {KEYS[key][0]!r}")
         for key, (default, _) in KEYS.items():
             setattr(self, key, given.get(key, default))
         self.longest = minutes_of(self.time_limit) if self.time_limit else None
 
     def minutes(self, wanted):
-        """A job's time limit for `wanted` minutes of work, with what it needs to stop in order."""
+        """Return a job's time limit for `wanted` minutes of work, including the time to stop."""
         return wanted + self.signal_seconds / 60.0
 
     def nodes(self, ranks):
-        """(nodes, cards on each) of a job with a card a rank: nodes are filled one after the other,
-        and the last one has as many as the others."""
+        """Return (nodes, GPUs per node) of a job with one GPU per rank. Nodes are filled one after
+        the other, and the last node gets as many GPUs as the others."""
         return -(-ranks // self.gpus_per_node), min(ranks, self.gpus_per_node)
 
     def refuses(self, run):
-        """Why this run cannot be queued here, or ''."""
+        """Return why this run cannot be queued at this site; "" if it can."""
         if run.gpus and not self.gpus_per_node:
-            return "it wants GPUs and the site file has no \"gpus_per_node\""
+            return "it needs GPUs and the site file has no \"gpus_per_node\""
         if self.longest and self.minutes(run.minutes) > self.longest:
             return (f"it may take {run.minutes:g} min, with the signal's {self.signal_seconds} s "
                     f"more than the site's limit of {self.longest:g} min")

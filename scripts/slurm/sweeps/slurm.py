@@ -1,4 +1,4 @@
-"""Slurm's commands: what it says of jobs, and giving it new ones."""
+"""Slurm's commands: the states of jobs, new jobs, and cancelling."""
 
 import getpass
 import re
@@ -13,7 +13,7 @@ RUNNING = {"RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "STOPPED", "RESI
            "SIGNALING", "STAGE_OUT"}
 RESUMABLE = {"TIMEOUT", "NODE_FAIL", "PREEMPTED", "BOOT_FAIL", "DEADLINE"}
 
-# Refusals that pass by themselves, by what Slurm prints.
+# Parts of Slurm's messages for temporary refusals.
 TEMPORARY = ("timed out", "temporarily", "unable to contact", "connection refused", "submitlimit",
              "submit limit", "job submit limit", "maxjob", "maximum number of jobs",
              "communication", "try again", "in backup mode", "zero bytes", "unexpected message")
@@ -21,6 +21,7 @@ LONGEST_WAIT = 3600  # seconds between two tries
 
 
 def from_squeue():
+    """Return {queue id: (state, reason)} of the user's jobs."""
     status, out, errors = call(["squeue", "-h", "-r", "-t", "all", "-u", getpass.getuser(),
                                 "-o", "%i|%T|%r"])
     if status != 0:
@@ -30,7 +31,8 @@ def from_squeue():
 
 
 def from_sacct(ids):
-    """Of jobs that squeue no longer lists; a site without accounting has none."""
+    """Return {queue id: (state, "")} of jobs that squeue no longer lists; empty without
+    accounting."""
     status, out, _ = call(["sacct", "-n", "-P", "-X", "-j", ",".join(ids),
                            "-o", "JobID,State,Reason"])
     if status != 0:
@@ -40,7 +42,7 @@ def from_sacct(ids):
 
 
 def states(ids):
-    """Queue id (job or job_task) -> (state, reason). squeue's word is newer than sacct's."""
+    """Return {queue id (job or job_task): (state, reason)}. squeue is more recent than sacct."""
     if not ids:
         return {}
     found = from_sacct(ids)
@@ -50,7 +52,8 @@ def states(ids):
 
 
 def submit(text, tries, first_wait, tell):
-    """The new job's id. Refusals that pass are tried again, each time after twice as long."""
+    """Submit a batch script and return the job's id. A temporary refusal is tried again, each time
+    after twice the wait."""
     wait, left = first_wait, tries
     while True:
         status, out, errors = call(["sbatch", "--parsable"], text)
@@ -68,11 +71,11 @@ def submit(text, tries, first_wait, tell):
 
 
 def id_in(printed):
-    """From "17" or "17;cluster"."""
+    """Return the job's id from "17" or "17;cluster"."""
     found = re.fullmatch(r"([0-9]+)(;.*)?", last_line(printed))
     if not found:
-        raise Problem("sbatch", "took a job, but where its id should be it said '"
-                      f"{shown(last_line(printed))}'",
+        raise Problem("sbatch", "accepted a job, but printed '"
+                      f"{shown(last_line(printed))}' instead of its id",
                       "look for it with squeue, and cancel it")
     return found.group(1)
 

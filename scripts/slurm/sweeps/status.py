@@ -1,4 +1,4 @@
-"""Where each run of a sweep stands: result files first, then queue, heartbeats and logs."""
+"""The state of each run of a sweep, from result files, then queue, heartbeats and logs."""
 
 import shutil
 
@@ -13,16 +13,18 @@ FIRST = ("running", "failed", "interrupted", "refused", "cancelled", "pending", 
 
 
 def joined(*parts):
+    """Return the parts that are not empty, separated by semicolons."""
     return "; ".join(part for part in parts if part)
 
 
 def goes_on(run):
+    """Return from which checkpoint the run continues; "" without one."""
     at = heartbeat.checkpoint(run.output)
     return "" if at is None else f"goes on from iteration {at} of {run.iterations}"
 
 
 def in_its_job(run, found, state, entry, since):
-    """(state, what else is known) of a run whose job runs."""
+    """Return (state, details) of a run whose job is running."""
     fresh = found is not None and found["written"] >= since
     beat = heartbeat.read(run.output, since)
     if fresh and found["status"] == "failed":
@@ -32,7 +34,7 @@ def in_its_job(run, found, state, entry, since):
     if fresh and found["status"] == "running":
         return "running", progress_text(found["done"], run.iterations)
     begun = log.written(run.log) >= since
-    if entry["kind"] == "pack":  # whose job tells nothing of a single run
+    if entry["kind"] == "pack":  # the job's state says nothing about a single run
         crash = heartbeat.crash(run.output, since)
         if crash or not begun:
             return ("failed", crash) if crash else ("pending", "waits in its pack")
@@ -43,8 +45,8 @@ def in_its_job(run, found, state, entry, since):
 
 
 def of_run(run, found, job, entry):
-    """(state, what else is known). `found`: its result file; `job`: the queue's word, None without
-    one; `entry`: the record of its last submission, None without one."""
+    """Return (state, details). `found`: its result file; `job`: its state in the queue, or None;
+    `entry`: the record of its last submission, or None."""
     if run.complete:
         return "complete", ""
     if run.error:
@@ -89,7 +91,7 @@ def of_run(run, found, job, entry):
 
 
 class Status:
-    """One look at everything."""
+    """The states of all runs at one moment."""
 
     def __init__(self, plan):
         self.plan, self.record = plan, Record(plan.sweep)
@@ -105,7 +107,7 @@ class Status:
         return [run for run in self.plan.runs if self.of[run.name][0] in states]
 
     def live_jobs(self):
-        """Ids of jobs that wait or run, tasks counted one by one."""
+        """Return the ids of jobs that wait or run; the tasks of an array count separately."""
         live = slurm.WAITING | slurm.RUNNING
         return [job for job, (state, _) in self.queue.items() if state in live]
 
@@ -120,7 +122,7 @@ class Status:
             for run in self.plan.runs]}
 
     def as_text(self, most=None):
-        """The table, of at most so many rows: those that one looks for first."""
+        """Return the table with at most `most` rows, the most important states first."""
         latest = self.record.latest()
         runs, left = self.plan.runs, 0
         if most is not None and len(runs) > most:
@@ -134,7 +136,7 @@ class Status:
             ", ".join(f"{count} {state}" for state, count in self.counts().items()))
 
     def on_terminal(self):
-        """The table from the top of a cleared screen, cut to its size."""
+        """Return the table from the top of a cleared screen, cut to the screen's size."""
         size = shutil.get_terminal_size()
         lines = self.as_text(max(1, size.lines - 5)).splitlines()
         return "\033[H\033[2J" + "\n".join(line[:size.columns] for line in lines)

@@ -1,4 +1,4 @@
-"""Giving a sweep to Slurm, as job arrays or as packs."""
+"""Submits a sweep to Slurm, as job arrays or as packs."""
 
 import os
 import sys
@@ -12,12 +12,13 @@ from .text import time_text
 
 
 def site_for(sweep, path):
-    """The site file named here, in DBENCH_SITE, or at the last submission; else plain Slurm."""
+    """Return the site that is named by `path`, by DBENCH_SITE, or at the last submission; else
+    plain Slurm."""
     return Site(path or os.environ.get("DBENCH_SITE") or Record(sweep).site())
 
 
 def site_of_plan(sweep, path):
-    """The same; None where nobody has named one now and that of the last submission has gone."""
+    """Return the same site; None if no site is named now and the last one no longer exists."""
     try:
         return site_for(sweep, path)
     except Problem:
@@ -27,6 +28,7 @@ def site_of_plan(sweep, path):
 
 
 def require_accepted(site, runs):
+    """Raise Problem if the site refuses some run."""
     refused = [(run, site.refuses(run)) for run in runs if site.refuses(run)]
     if refused:
         run, why = refused[0]
@@ -36,7 +38,7 @@ def require_accepted(site, runs):
 
 
 def jobs_for(site, sweep, runs, options):
-    """(kind, runs, sbatch text, one line about it) of every job."""
+    """Yield (kind, runs, sbatch text, description) of every job."""
     if options.pack:
         widest = max(run.ranks for run in runs)
         if options.pack < widest:
@@ -57,15 +59,17 @@ def jobs_for(site, sweep, runs, options):
 
 
 def note(sweep, job, kind, part, site):
+    """Record a submitted job."""
     try:
         Record(sweep).add(job, kind, [run.name for run in part], site.path)
     except Problem as problem:
-        raise Problem(f"job {job}", f"was submitted, but not noted: {problem}",
-                      f"`scancel {job}` takes it back") from problem
+        raise Problem(f"job {job}", f"was submitted, but could not be recorded: {problem}",
+                      f"`scancel {job}` cancels it") from problem
 
 
 def submit(plan, site, again, options):
-    """Submits what is to do; `again`: also what ended without completing. The exit status."""
+    """Submit the runs that are still to be done and return the exit status. `again`: also submit
+    runs that ended without completing."""
     plan.require_sound()
     sweep = plan.sweep
     if options.dry_run and not Record(sweep).jobs:
@@ -103,6 +107,7 @@ def submit(plan, site, again, options):
 
 
 def cancel(plan):
+    """Cancel the jobs of this sweep that wait or run."""
     status = Status(plan)
     live = sorted({job.split("_")[0] for job in status.live_jobs()})
     if not live:

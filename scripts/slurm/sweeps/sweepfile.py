@@ -1,19 +1,19 @@
 """The sweep file: one JSON object, // comments allowed.
 
     {
-      "base": "base.json",             // a spec: a path from this file, or the object itself
+      "base": "base.json",             // a spec: a path relative to this file, or the object itself
       "axes": {                        // every combination of:
         "graph": ["ring", "complete"], // or implementation, algorithm, replicas, seed, model, data
         "/optimizer/lr": [0.1, 0.2],   // anything by JSON pointer
-        "zip": [{"replicas": [4, 8], "/data/batch_size": [64, 32]}]   // lists that go in step
+        "zip": [{"replicas": [4, 8], "/data/batch_size": [64, 32]}]   // lists that advance together
       },
       "exclude": [{"graph": "ring", "replicas": [8]}],   // dropped: points that match any of these
       "only": [],                                        // kept: points that match any of these
       "name": "{graph}-n{replicas}",   // {axis}, or {lr} for {/optimizer/lr}; default: all axes
-      "output": "results/first",       // folder, from where you are; <name>.h5 in it
+      "output": "results/first",       // folder (relative to the working directory) for <name>.h5
       "ranks": 4,                      // or "replicas", or {"replicas_per_rank": 2, "most": 64};
-                                       // or "gpus" in its place: the same, with one GPU a rank
-      "time": "00:10:00"               // a run's, at most; Slurm's forms
+                                       // or "gpus" instead, with one GPU per rank
+      "time": "00:10:00"               // limit of one run, in Slurm's forms
     }
 """
 
@@ -26,10 +26,11 @@ from .problem import Problem
 from .text import minutes_of, shown, whole
 
 KEYS = ("base", "axes", "exclude", "only", "name", "output", "ranks", "gpus", "time")
-MOST_IN_TEMPLATE = 1000  # letters
+MOST_IN_TEMPLATE = 1000  # characters
 
 
 def file_of_base(folder, name):
+    """Return the path of the base spec."""
     path = os.path.join(folder, name)
     if not path.isprintable() or not os.path.exists(path):
         raise Problem("/base", "no file " + shown(path), "paths start at the sweep file's folder")
@@ -39,23 +40,24 @@ def file_of_base(folder, name):
 
 
 def folder_of_output(name):
-    """Its path, which stands in batch scripts; the folder itself may not be there yet."""
+    """Return the absolute path of the output folder, which need not exist yet. The path becomes
+    part of batch scripts."""
     path = os.path.abspath(name)
     if not (name + path).isprintable() or "%" in path or "\\" in path:
         raise Problem("/output", f"'{shown(name)}' holds a control character, a '%' or a '\\', or "
-                      "is not Unicode", "name a plain folder: Slurm gives those a meaning")
+                      "is not Unicode", "use other characters: these have a meaning for Slurm")
     place = path
     while not os.path.lexists(place):
         place = os.path.dirname(place)
     if not os.path.isdir(place):
-        raise Problem("/output", f"{place} is no folder", "move it away, or name another folder")
+        raise Problem("/output", f"{place} is not a folder", "move it away, or name another folder")
     if not os.access(place, os.W_OK | os.X_OK):
         raise Problem("/output", f"{place} cannot be written to", "name another folder")
     return path
 
 
 class Sweep:
-    """`points` of the sweep, and what holds for all of them."""
+    """The `points` of the sweep, and the settings that all points share."""
 
     def __init__(self, path):
         self.path = os.path.abspath(path)
@@ -88,7 +90,7 @@ class Sweep:
         if not isinstance(given["output"], str) or not given["output"]:
             raise Problem("/output", "not the path of a folder", "such as \"results/first\"")
         self.output = folder_of_output(given["output"])
-        self.folder = os.path.join(self.output, ".sweep")  # what this tool itself keeps
+        self.folder = os.path.join(self.output, ".sweep")  # files of this tool
         conditions = {}
         for key in ("exclude", "only"):
             conditions[key] = given.get(key, [])
@@ -108,7 +110,7 @@ class Sweep:
 
     def _read_size(self, given):
         if "ranks" in given and "gpus" in given:
-            raise Problem("/gpus", "stands beside \"ranks\"",
+            raise Problem("/gpus", "given together with \"ranks\"",
                           "give one of them; with \"gpus\" a rank has one GPU")
         self.on_gpus = "gpus" in given
         key = "gpus" if self.on_gpus else "ranks"
@@ -125,6 +127,7 @@ class Sweep:
                           "such as \"02:30:00\", \"1-12:00:00\", or 90 for minutes")
 
     def ranks_for(self, replicas):
+        """Return the ranks for this number of replicas."""
         if whole(self.ranks):
             return self.ranks
         rule = self.ranks if isinstance(self.ranks, dict) else {"replicas_per_rank": 1}

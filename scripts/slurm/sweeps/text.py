@@ -1,25 +1,27 @@
-"""Numbers, durations and tables as text, and back."""
+"""Numbers, durations and tables as text, and durations from text."""
 
 import re
 import sys
 
 
 def shown(text, most=100):
-    """`text` on one line of a message: short, and no control characters."""
+    """Return `text` for one line of a message: short, and without control characters."""
     plain = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[:most])
     return plain + "..." if len(text) > most else plain
 
 
 def count_text(count):
+    """Return a count with thousands separators; very large ones as a power of ten."""
     return f"{count:,}" if count < 10 ** 15 else f"over 10^{len(str(count)) - 1}"
 
 
 def whole(value, least=1):
-    """Whether it is a whole number that Slurm and MPI can count."""
+    """Return whether the value is a whole number from `least` up that Slurm and MPI can count."""
     return isinstance(value, int) and not isinstance(value, bool) and least <= value < 2 ** 31
 
 
 def bytes_text(count):
+    """Return a number of bytes with a unit from B to TiB."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if count < 1024:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
@@ -28,7 +30,8 @@ def bytes_text(count):
 
 
 def minutes_of(text):
-    """Minutes from Slurm's forms: M, M:S, H:M:S, D-H, D-H:M, D-H:M:S; None for anything else."""
+    """Return the minutes of a duration in Slurm's forms: M, M:S, H:M:S, D-H, D-H:M, D-H:M:S; None
+    for any other text."""
     number = "([0-9]{1,6})"
     match = re.fullmatch(f"(?:{number}-)?{number}(?::{number})?(?::{number})?", str(text))
     if not match:
@@ -44,7 +47,7 @@ def minutes_of(text):
 
 
 def time_text(minutes):
-    """Slurm's D-HH:MM:SS, rounded up to a second."""
+    """Return minutes as Slurm's D-HH:MM:SS, rounded up to a second."""
     seconds = int(-(-minutes * 60 // 1))
     days, seconds = divmod(seconds, 86400)
     clock = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
@@ -52,7 +55,7 @@ def time_text(minutes):
 
 
 def duration_text(seconds):
-    """Roughly: 40 s, 12 min, 3.5 h, 2.1 d."""
+    """Return an approximate duration: 40 s, 12 min, 3.5 h, 2.1 d."""
     for size, unit in ((86400.0, "d"), (3600.0, "h")):
         if seconds >= 2 * size:
             return f"{seconds / size:.1f} {unit}"
@@ -60,7 +63,7 @@ def duration_text(seconds):
 
 
 def table(head, rows):
-    """Columns as wide as they need to be; numbers to the right."""
+    """Return rows as lines with aligned columns; columns of numbers are aligned right."""
     cells = [[shown(str(cell), 1000) for cell in row] for row in [head] + rows]
     widths = [max(len(row[k]) for row in cells) for k in range(len(head))]
     right = [all(isinstance(row[k], (int, float)) for row in rows) for k in range(len(head))]
@@ -73,7 +76,7 @@ def table(head, rows):
 
 
 class Progress:
-    """One line that is rewritten on a terminal; nothing in a log file."""
+    """One line that is rewritten on a terminal, and never written to a log file."""
 
     def __init__(self, stream=sys.stderr):
         self.stream, self.shown = stream, 0

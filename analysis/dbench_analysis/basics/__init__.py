@@ -1,0 +1,1 @@
+"""Errors, numbers as text, and tables as Markdown or LaTeX. These modules need no result file."""

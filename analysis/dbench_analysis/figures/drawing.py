@@ -1,0 +1,80 @@
+"""Draws the kinds of figures, and saves them."""
+
+import re
+from collections.abc import Callable, Iterator
+
+from matplotlib.figure import Figure
+
+from ..basics.errors import reading
+from ..naming.names import ALL_REDUCE
+from ..reading.run import Run
+from . import (
+    accuracy,
+    across,
+    adaptation,
+    communication,
+    convergence,
+    early,
+    page_layout,
+    ranks,
+    spread,
+    style,
+    tensors,
+    timing,
+    variance_accuracy,
+)
+from .kinds import KINDS, Kind
+from .page_layout import ANYWHERE, Page
+
+DRAW: dict[str, Callable[..., Figure]] = {
+    "variance-accuracy": variance_accuracy.figure,
+    "accuracy": accuracy.evaluated,
+    "training": accuracy.training,
+    "consensus": spread.consensus,
+    "dispersion": spread.aggregated,
+    "tensors": tensors.heat_maps,
+    "communication": communication.cost,
+    "adaptation": adaptation.figure,
+    "convergence": convergence.figure,
+    "early": early.figure,
+    "connections": across.connections,
+    "scale": across.scale,
+    "ranks": ranks.figure,
+    "timing": timing.breakdown,
+}
+assert DRAW.keys() == KINDS.keys(), "each row of KINDS needs its function in DRAW"
+
+
+def drawn(kind: Kind, runs: list[Run], each: bool = False, page: Page = ANYWHERE,
+          **options) -> Iterator[tuple[str, Figure]]:
+    """Yield (name, figure): one figure of all runs, or one for each setting if the kind requires
+    it. Runs that differ in nothing but the seed are drawn as one, unless `each` is true."""
+    if kind.single_runs:
+        options["each"] = each
+    with drawing_settings(page):
+        groups = ([(kind.name, (runs,))] if not kind.per_setting else
+                  [(f"{kind.name}-{stem(setting.look.label)}", (setting.runs, setting.look.label))
+                   for setting in style.settings(runs, each)])
+    for name, arguments in groups:
+        files = ", ".join(str(run.path) for run in runs)
+        with drawing_settings(page), reading(files, f"what the figure {name} is made from"):
+            figure = DRAW[kind.name](*arguments, **options)
+            page_layout.finish(figure)
+        yield name, figure
+
+
+def stem(label: str) -> str:
+    """Return a label as a part of a file name."""
+    return re.sub(r"[^\w.=+-]+", "-", label.replace(f" ({ALL_REDUCE})", "")).strip("-")
+
+
+def drawing_settings(page: Page = ANYWHERE):
+    """Return a context manager that sets Matplotlib's settings for figures of this page."""
+    return page_layout.on(page, style.SETTINGS)
+
+
+def save(figure: Figure, target, form: str, dpi: int = 150, page: Page = ANYWHERE):
+    """Write a figure to a path or stream, without dates: the same runs give the same file."""
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
+    with drawing_settings(page):
+        figure.savefig(target, format=form, dpi=dpi, metadata=metadata)

@@ -1,0 +1,1 @@
+"""Communication graphs and their mixing matrices, as the program `dbench graph` prints them."""

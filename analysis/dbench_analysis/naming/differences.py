@@ -1,0 +1,138 @@
+"""The entries in which the specs of several runs differ, and labels made from them."""
+
+import collections
+import json
+
+from ..reading.run import Run
+from . import names
+
+IGNORED = ("/name", "/output", "/notes")
+# Runs of one setting may differ in the seed, and in entries that change neither the training nor
+# the reported numbers.
+COMMUNICATION = ("/implementation", "/algorithm", "/graph")
+IGNORED_BY_SETTINGS = (*IGNORED, "/seed", "/checkpoint", "/profile", "/evaluate/every",
+                       "/evaluate/replicas", "/evaluate/batch_size", "/device")
+
+
+def is_ignored(pointer: str) -> bool:
+    """Return whether runs that differ in this entry belong to the same setting."""
+    return any(pointer == place or pointer.startswith(place + "/") for place in IGNORED_BY_SETTINGS)
+
+
+def by_setting(runs: list[Run]) -> list[list[Run]]:
+    """Return the runs in groups: the runs of a group differ only in ignored entries, such as the
+    seed."""
+    groups: dict[frozenset, list[Run]] = {}
+    for run in runs:
+        setting = frozenset((p, v) for p, v in flattened(run.spec).items() if not is_ignored(p))
+        groups.setdefault(setting, []).append(run)
+    return list(groups.values())
+
+
+def flattened(value, pointer: str = "") -> dict[str, str]:
+    """Return a JSON value as {pointer: text of the leaf}."""
+    if isinstance(value, dict) and value:
+        found: dict[str, str] = {}
+        for key, below in value.items():
+            found |= flattened(below, f"{pointer}/{key}")
+        return found
+    return {pointer: value if isinstance(value, str) else json.dumps(value)}
+
+
+def differences(runs: list[Run]) -> list[tuple[str, list[str]]]:
+    """Return (JSON pointer, its value in each run) of every entry in which the specs differ."""
+    specs = [flattened(run.spec) for run in runs]
+    pointers = dict.fromkeys(pointer for spec in specs for pointer in spec)
+    rows = [(p, [spec.get(p, "-") for spec in specs]) for p in pointers if p not in IGNORED]
+    return [(pointer, values) for pointer, values in rows if len(set(values)) > 1]
+
+
+def is_redundant(pointer: str, value: str) -> bool:
+    """Return whether the name of a communication already contains this entry, or it is a usual
+    value."""
+    return (pointer in ("/replicas", "/implementation", "/algorithm", "/graph", "/algorithm/type",
+                        "/algorithm/order", "/graph/type")
+            or (pointer, value) in (("/graph/weights", "auto"), ("/graph/lazy", "1")))
+
+
+def distinguished(texts: list[str], specs: list[dict[str, str]], use) -> list[str]:
+    """Return the texts; equal texts get the entries in which their specs differ, as far as
+    `use(pointer)` is true: "base_k, k=1" and "base_k, k=3"."""
+    groups: dict[str, list[int]] = {}
+    for i, text in enumerate(texts):
+        groups.setdefault(text, []).append(i)
+    found = list(texts)
+    for members in groups.values():
+        kept = [{p: v for p, v in specs[i].items() if use(p) and not is_redundant(p, v)}
+                for i in members]
+        for pointer in dict.fromkeys(p for spec in kept for p in spec):
+            if len({spec.get(pointer) for spec in kept}) > 1:
+                for i, spec in zip(members, kept):
+                    if pointer in spec:
+                        found[i] += f", {called(pointer)}={spec[pointer]}"
+    return found
+
+
+def called(pointer: str) -> str:
+    """Return the last word of a JSON pointer that describes the entry."""
+    *above, last = pointer.strip("/").split("/")
+    return above[-1] if last == "type" and above else last
+
+
+def concerns_communication(pointer: str) -> bool:
+    """Return whether the entry belongs to the graph, the algorithm or the message."""
+    return pointer.startswith(("/graph", "/algorithm", "/message"))
+
+
+def communications(runs: list[Run]) -> list[str]:
+    """Return the name of each run's communication; graphs or algorithms of one name also get the
+    parameters in which they differ."""
+    return distinguished([names.implementation(run) for run in runs],
+                      [flattened(run.spec) for run in runs], concerns_communication)
+
+
+def setting_labels(runs: list[Run], sized: bool = True) -> list[str]:
+    """Return labels of runs that represent their settings: the communication, n if it varies (if
+    `sized`), and other differences, such as "D_ring, n=8, lr=0.2"."""
+    texts = [names.communication(run) for run in runs]
+    if sized and len({run.replicas for run in runs}) > 1:
+        texts = [f"{name}, n={run.replicas}" for name, run in zip(texts, runs)]
+    return distinguished(texts, [flattened(run.spec) for run in runs], lambda p: not is_ignored(p))
+
+
+def labels(runs: list[Run]) -> list[str]:
+    """Return distinct labels: the setting, then the seed, the name and the file as far as
+    needed."""
+    texts = setting_labels(runs)
+    for more in (lambda run: f"seed {names.seed(run)}", lambda run: run.name,
+                 lambda run: str(run.path)):
+        counts = collections.Counter(texts)
+        texts = [f"{text}, {more(run)}" if counts[text] > 1 else text
+                 for text, run in zip(texts, runs)]
+    return texts
+
+
+def differing(a: list[dict[str, str]], b: list[dict[str, str]]) -> list[tuple[str, str, str]]:
+    """Return (pointer, values in a, values in b) of the entries whose sets of values differ between
+    two lists of flattened specs."""
+    def values(side, pointer):
+        return dict.fromkeys(spec.get(pointer, "-") for spec in side)
+
+    pointers = dict.fromkeys(pointer for spec in (*a, *b) for pointer in spec)
+    rows = [(pointer, values(a, pointer), values(b, pointer)) for pointer in pointers]
+    return [(pointer, ", ".join(left), ", ".join(right))
+            for pointer, left, right in rows if left.keys() != right.keys()]
+
+
+def setting_of(run: Run) -> frozenset:
+    """Return the whole spec except for communication, names, seed and other ignored entries, but
+    with the number of replicas."""
+    spec = flattened(run.spec)
+    kept = {p: v for p, v in spec.items() if not p.startswith(COMMUNICATION)
+            and not is_ignored(p)}
+    return frozenset({**kept, "/replicas": str(run.replicas)}.items())
+
+
+def group_of(run: Run) -> frozenset:
+    """Return the setting and the seed: runs of one group can be compared."""
+    return setting_of(run) | {("/seed", str(names.seed(run)))}

@@ -1,0 +1,104 @@
+"""Names of a run's communication, graph, algorithm and data partition."""
+
+import json
+
+from ..reading.run import Run
+
+ALL_REDUCE = "all-reduce equivalent"
+
+
+def algorithm(run: Run) -> str:
+    """Return the algorithm's type."""
+    spec = run.spec.get("algorithm")
+    if spec is None:
+        return "centralized" if run.spec.get("implementation") == "C_complete" else "dsgd"
+    return type_of(spec)
+
+
+def graph(run: Run) -> str:
+    """Return the graph's type; "none" for centralized training."""
+    implementation = run.spec.get("implementation")
+    if implementation:
+        return {"C_complete": "none"}.get(implementation, implementation.removeprefix("D_"))
+    return type_of(run.spec.get("graph")) if run.spec.get("graph") else "none"
+
+
+def type_of(spec) -> str:
+    """Return the type in a spec's entry, which is a string or an object; of a list of graphs all
+    types."""
+    if isinstance(spec, list):
+        return ", ".join(type_of(entry) for entry in spec)
+    if isinstance(spec, dict):
+        return str(spec.get("type", "?"))
+    return "none" if spec is None else str(spec)
+
+
+def implementation(run: Run) -> str:
+    """Return one of the five names if the spec is equivalent to it, else algorithm and graph."""
+    named = run.spec.get("implementation")
+    if named:
+        return named
+    kind, order = algorithm(run), "adapt_then_combine"
+    if kind == "centralized":
+        return "C_complete"
+    spec = run.spec.get("algorithm")
+    if isinstance(spec, dict):
+        order = spec.get("order", order)
+    if kind == "dsgd" and order == "adapt_then_combine":
+        if graph(run) in ("complete", "ring", "torus", "exponential"):
+            return f"D_{graph(run)}"
+        return graph(run)
+    short = {"combine_while_adapt": " AWC", "combine_then_adapt": " CTA", "awc": " AWC",
+             "parallel": " parallel"}
+    return f"{kind}{short.get(order, '')} {graph(run)}"
+
+
+def marked(implementation: str) -> str:
+    """Return a name by `implementation`, with a note if averaging over its graph is an
+    all-reduce."""
+    complete = implementation == "D_complete" or implementation.endswith(" complete")
+    return f"{implementation} ({ALL_REDUCE})" if complete else implementation
+
+
+def communication(run: Run) -> str:
+    return marked(implementation(run))
+
+
+def with_parameters(spec) -> str:
+    """Return a spec's entry in one line: its type and its parameters, without null and usual
+    values."""
+    if not isinstance(spec, dict):
+        return type_of(spec)
+    usual = {"weights": "auto", "lazy": 1}
+    settings = [f"{key}={value if not isinstance(value, (dict, list)) else json.dumps(value)}"
+            for key, value in spec.items()
+            if key != "type" and value is not None and usual.get(key) != value]
+    return " ".join([type_of(spec), *settings])
+
+
+def graph_label(run: Run) -> str:
+    """Return the graph's type with its parameters."""
+    return (with_parameters(run.spec["graph"]) if isinstance(run.spec.get("graph"), dict)
+            else graph(run))
+
+
+def message(run: Run) -> str:
+    """Return how messages are compressed, with parameters."""
+    return with_parameters(run.spec.get("message") or "float32")
+
+
+def partition(run: Run) -> str:
+    """Return how samples are divided among replicas, with parameters."""
+    data = run.spec.get("data")
+    return (with_parameters(data.get("partition", "shuffled")) if isinstance(data, dict)
+            else "shuffled")
+
+
+def seed(run: Run):
+    """Return the seed; if the seeds differ by purpose, return their list as text."""
+    found = run.spec.get("seed", 1)
+    if not isinstance(found, dict):
+        return found
+    values = list(found.values())
+    return (values[0] if values and values.count(values[0]) == len(values)
+            else " ".join(f"{k}={v}" for k, v in found.items()))

@@ -1,0 +1,1 @@
+"""The functions that `import dbench_analysis` offers to notebooks and scripts."""

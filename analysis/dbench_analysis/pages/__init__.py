@@ -1,0 +1,1 @@
+"""Self-contained HTML: the pages of `dbench-analyze report`, and their parts."""

@@ -1,0 +1,133 @@
+"""The result of several runs in about three sentences: the accuracy of each communication, the cost
+of disagreement in accuracy and bytes, and whether the graphs' spectral gaps explain it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..basics.formatting import bytes_, number, percent
+from ..naming import differences, names
+from ..quantities import series
+from ..reading.run import Run
+
+# Entries that must be equal: a difference in them could explain the result as well.
+SHARED = ("model", "data", "optimizer", "schedule", "length")
+PICTURE = "variance-accuracy"  # the figure that shows disagreement against accuracy
+
+
+@dataclass
+class Result:
+    """The runs of one communication, averaged over seeds."""
+
+    name: str
+    accuracy: float  # of the mean model, last evaluation
+    worst: float  # local model
+    distance: float  # the largest consensus distance
+    sent: float  # bytes an iteration, all replicas
+    gap: float  # 1 - rho of the first graph; NaN without one
+    runs: int
+
+
+def results(runs: list[Run]) -> list[Result]:
+    """Return the result of each communication; empty if the runs differ in more, or have no
+    evaluations."""
+    settings = [[run.replicas, *(run.spec.get(key) for key in SHARED)] for run in runs]
+    if any(other != settings[0] for other in settings):
+        return []
+    if any(len(run.evaluations) == 0 for run in runs):
+        return []
+    found: dict[str, list[Run]] = {}
+    for run, name in zip(runs, differences.communications(runs)):
+        found.setdefault(names.marked(name), []).append(run)
+    return [result_of(name, like) for name, like in found.items()] if len(found) > 1 else []
+
+
+def result_of(name: str, runs: list[Run]) -> Result:
+    """Return the result of runs of one communication."""
+    ends = [series.evaluations(run, "accuracy").iloc[-1] for run in runs]
+    distances = [largest_distance(run) for run in runs]
+    rho = runs[0].certificate.get("rho")
+    return Result(
+        name=name,
+        accuracy=float(np.mean([end["mean"] for end in ends])),
+        worst=float(np.min([end["min"] for end in ends])),
+        distance=float(np.mean(distances)),
+        sent=float(np.mean([sent(run) for run in runs])),
+        gap=1 - rho if isinstance(rho, (int, float)) else float("nan"),
+        runs=len(runs))
+
+
+def sent(run: Run) -> float:
+    """Return the mean bytes per iteration; NaN before the first iteration."""
+    found = series.bytes_sent(run)
+    return float(found.mean()) if len(found) else float("nan")
+
+
+def largest_distance(run: Run) -> float:
+    """Return the largest consensus distance; NaN if it was not recorded."""
+    found = series.variance(run)
+    if found.empty:
+        return float("nan")
+    return float(series.nan_safe(np.nanmax, found["consensus"].to_numpy(dtype=float)))
+
+
+def sentences(runs: list[Run]) -> list[str]:
+    """Return the answer as a list of sentences; empty if the runs do not allow one."""
+    found = results(runs)
+    if not found or not all(np.isfinite([r.accuracy for r in found])):
+        return []
+    reached = listed([(r.name, percent(r.accuracy)) for r in found])
+    lines = ["Test accuracy of the model with the averaged parameters at the end: "
+            f"{reached}{chance(found)}."]
+    decentralized = [r for r in found if r.distance > 0]
+    together = [r for r in found if r.distance == 0]
+    if not decentralized:
+        return lines
+    apart = max(decentralized, key=lambda r: r.distance)
+    lines.append(cost(apart, together[0] if together else None))
+    lines += why([r for r in decentralized if np.isfinite(r.gap)])
+    return lines
+
+
+def listed(named: list[tuple[str, str]]) -> str:
+    """Return names with their values, separated by semicolons if a name contains commas."""
+    if any("," in name for name, _ in named):
+        return "; ".join(f"{name}: {value}" for name, value in named)
+    return ", ".join(f"{name} {value}" for name, value in named)
+
+
+def chance(found: list[Result]) -> str:
+    """Return a remark on the number of seeds."""
+    fewest = min(r.runs for r in found)
+    if fewest == 1:
+        return " (one seed each: small differences may be chance)"
+    return f" (mean of {fewest} runs or more)"
+
+
+def cost(apart: Result, together: Result | None) -> str:
+    """Return the sentence on the cost of disagreement."""
+    sentence = (f"The replicas disagree most with {apart.name}: up to a distance of "
+            f"{number(apart.distance, 2)} from their mean, and the worst evaluated replica ends "
+            f"at {percent(apart.worst)}")
+    if together is None or not (together.sent > 0 and np.isfinite(apart.sent)):
+        return sentence + "."
+    ratio = apart.sent / together.sent
+    return (f"{sentence}, where {together.name} keeps all replicas equal; it sends "
+            f"{bytes_(apart.sent)} an iteration, {number(ratio, 2)} times as much as "
+            f"{together.name}.")
+
+
+def why(found: list[Result]) -> list[str]:
+    """Return whether disagreement decreases with the spectral gap; empty with fewer than two
+    different gaps."""
+    if len({round(r.gap, 6) for r in found}) < 2:
+        return []
+    by_gap = sorted(found, key=lambda r: r.gap)
+    gaps = listed([(r.name, f"{number(r.gap, 2)} (distance {number(r.distance, 2)})")
+                   for r in by_gap])
+    falls = all(a.distance >= b.distance for a, b in zip(by_gap, by_gap[1:]))
+    meaning = ("A larger gap means that averaging brings the replicas together faster, and these "
+               "runs agree with that" if falls else
+               "A larger gap should mean less disagreement, but that alone does not explain these "
+               "runs")
+    return [f"Spectral gaps of the graphs: {gaps}. {meaning}."]

@@ -1,0 +1,1 @@
+"""Quantities computed from one run: curves over iterations, and single values for table cells."""

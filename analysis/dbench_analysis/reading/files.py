@@ -1,0 +1,43 @@
+"""Result files by name: folders and glob patterns become lists of files."""
+
+import glob
+import re
+from pathlib import Path
+
+from ..basics.errors import AnalysisError
+
+SUFFIXES = (".h5", ".hdf5")
+TABLES = (".csv", ".parquet")  # suffixes of the tables that `collect` writes
+
+
+def natural(path) -> list:
+    """Return a sorting key that puts n4 before n16."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", str(path))]
+
+
+def result_files(named: list[str]) -> list[tuple[Path, bool]]:
+    """Return (file, whether the user named it explicitly) in order.
+
+    A folder stands for all result files in it and below it, a glob pattern for all files that
+    match. Raises AnalysisError if a folder or a pattern yields no file.
+    """
+    found: dict[Path, bool] = {}
+    for item in named:
+        path = Path(item)
+        if path.is_dir():
+            inside = sorted((p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file()),
+                            key=natural)
+            if not inside:
+                raise AnalysisError(item, "no .h5 file in this folder",
+                                    "did the run write elsewhere?")
+            for file in inside:
+                found.setdefault(file, False)
+        elif not path.exists() and glob.has_magic(item):
+            matches = sorted(glob.glob(item, recursive=True), key=natural)
+            if not matches:
+                raise AnalysisError(item, "no file matches", "check the pattern and the folder")
+            for match in matches:
+                found.setdefault(Path(match), False)
+        else:
+            found[path] = True
+    return list(found.items())

@@ -1,0 +1,121 @@
+"""Many result files as one data frame: a row per run, a column per field. The files are opened one
+after the other, or in several processes if there are many."""
+
+import itertools
+import multiprocessing
+import os
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from ..basics.errors import AnalysisError
+from ..naming.differences import flattened
+from ..quantities import fields
+from ..reading.files import TABLES, result_files
+from ..reading.run import Run
+from .conditions import Condition
+
+PARALLEL = 200  # with fewer files, starting processes takes longer than it saves
+
+
+@dataclass
+class Collection:
+    """A table of runs.
+
+    frame    the table, a row per run
+    specs    the flattened spec of each row; None if the row came from a collected table
+    faults   a line for each file that could not be read
+    """
+
+    frame: pd.DataFrame
+    specs: list[dict | None]
+    faults: list[str] = field(default_factory=list)
+
+    def where(self, keep) -> "Collection":
+        """Return the rows for which `keep` is true."""
+        keep = [bool(k) for k in keep]
+        return Collection(self.frame[keep].reset_index(drop=True),
+                          [s for s, k in zip(self.specs, keep) if k], self.faults)
+
+
+def collect(named: list[str], keys, progress=None, optional=()) -> Collection:
+    """Return the fields `keys` of every run among files, folders, glob patterns and collected
+    tables (.csv, .parquet), and the fields `optional` if a table has them.
+
+    A file that cannot be read has no row; it is listed in `faults`. `progress(done, files)` is
+    called after each file.
+    """
+    columns = [fields.find(key) for key in dict.fromkeys((*keys, *optional))]
+    tables = [item for item in named if Path(item).suffix in TABLES]
+    others = [item for item in named if item not in tables]
+    files = [path for path, _ in result_files(others)] if others else []
+    rows: list[dict] = []
+    specs: list[dict | None] = []
+    faults: list[str] = []
+    for done, (row, spec, fault) in enumerate(read_all(files, [c.key for c in columns]), 1):
+        if fault:
+            faults.append(fault)
+        else:
+            rows.append(row)
+            specs.append(spec)
+        if progress:
+            progress(done, len(files))
+    frames = [pd.DataFrame(rows, columns=[c.key for c in columns])] if rows or not tables else []
+    for item in tables:
+        frames.append(read_table(Path(item), [c.key for c in columns], optional))
+        specs += [None] * len(frames[-1])
+    return Collection(pd.concat(frames, ignore_index=True), specs, faults)
+
+
+def read_all(files: list[Path], keys: list[str]) -> Iterator[tuple[dict, dict, str]]:
+    """Yield `read_row` of each file, in order; many files are read on all cores that this process
+    may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    if cores == 1 or len(files) < PARALLEL:
+        yield from (read_row(path, keys) for path in files)
+        return
+    with ProcessPoolExecutor(min(cores, len(files) // (PARALLEL // 2)),
+                             multiprocessing.get_context("spawn")) as pool:
+        yield from pool.map(read_row, files, itertools.repeat(keys), chunksize=16)
+
+
+def read_row(path: Path, keys: list[str]) -> tuple[dict, dict, str]:
+    """Return (the fields of a run, its flattened spec, ""), or ({}, {}, the reason) if the file
+    cannot be read."""
+    try:
+        with Run(path) as run:
+            return {key: fields.find(key).value(run) for key in keys}, flattened(run.spec), ""
+    except AnalysisError as error:
+        return {}, {}, str(error)
+
+
+def read_table(path: Path, keys: Iterable[str], optional=()) -> pd.DataFrame:
+    """Return the columns `keys` of a table that `collect` wrote."""
+    try:
+        frame = (pd.read_csv(path, keep_default_na=True) if path.suffix == ".csv"
+                 else pd.read_parquet(path))
+    except FileNotFoundError as error:
+        raise AnalysisError(path, "no such file", "check the path") from error
+    except (ValueError, ImportError, OSError) as error:
+        raise AnalysisError(path, f"cannot be read as a table: {error}",
+                            "give what `collect` wrote, or result files") from error
+    keys = [key for key in keys if key in frame or key not in optional]
+    missing = [key for key in keys if key not in frame]
+    if missing:
+        raise AnalysisError(path, f"no column {', '.join(missing)}",
+                            "collect again with --columns, or give the result files")
+    for key in ("time_note", "error"):  # an empty text was written as an empty cell
+        if key in frame:
+            frame[key] = frame[key].astype(object).where(frame[key].notna(), "")
+    return frame[keys]
+
+
+def selected(found: Collection, conditions: list[Condition]) -> Collection:
+    """Return the rows for which all conditions hold."""
+    for condition in conditions:
+        found = found.where(condition.kept(found.frame[condition.key]))
+    return found

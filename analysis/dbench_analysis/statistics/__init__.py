@@ -1,0 +1,1 @@
+"""Statistics over several runs: tests, intervals, rankings, correlations, and pivot tables."""

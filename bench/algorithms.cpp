@@ -1,6 +1,6 @@
-// What an algorithm adds to a step beside the gradient: its update and exchange over that of dsgd,
-// and what the rows that it reads and writes would make one expect. Prints a table; the last line
-// is the largest excess of found over expected.
+// Measures the cost of each algorithm without the gradient: its update and exchange relative to
+// those of dsgd, next to the ratio predicted from the rows that it reads and writes. Prints a
+// table; the last line is the largest measured ratio over its prediction.
 
 #include <algorithm>
 #include <cstdio>
@@ -19,8 +19,9 @@ using base::Json;
 constexpr int64_t kReplicas = 8, kParameters = 1 << 20;
 constexpr int kRounds = 5, kSteps = 10;
 
-// Rows read and written per replica and step: `update` of plain SGD 3, a combination of k rows
-// k + 1, a copy 2, averaging 2. Local steps: in the mean over a period of 10.
+// `rows` counts the rows that are read and written per replica and step: 3 for an update by plain
+// SGD, k + 1 for a combination of k rows, 2 for a copy, 2 for averaging. Algorithms with local
+// steps use the mean over a period of 10.
 struct Subject {
     const char* spec;
     double rows;
@@ -64,14 +65,14 @@ const Subject kSubjects[] = {
      "update, (W, combine 2, 3, 2) / 10"},
     {R"({"type": "feddkd", "period": 10, "distill_steps": 5})", 3 + 0.1 * (2 + 5 * (3 + 2)),
      "update, (W, 5 times combine 2, W) / 10"},
-    // Of three linearised models of one sample each each is written, multiplied and added once; wb.
+    // The three linearised models, of one sample each, are each written, multiplied and added once.
     {R"({"type": "ntk_dfl", "steps": 1, "candidates": 1})", 2 + 3 + 3 + 3 + 3,
      "W, linearise 3, multiply 3, add 3, update"},
     {R"({"type": "sgp"})", 2 + 3 + 2 + 2, "copy, update, copy, W"},
     {R"({"type": "sgp", "order": "awc"})", 2 + 2 + 3 + 2, "copy, W, update, copy"},
     {R"({"type": "osgp"})", 2 + 2 + 3 + 3 + 2 + 3 + 2,
      "copy, W, combine 2, combine 2, copy, update, copy"},
-    // Encoding reads a row, and decoding reads and writes what it adds to, for each neighbour.
+    // Encoding reads one row. Decoding reads and writes the row to which it adds, per neighbour.
     {R"({"type": "choco"})", 3 + 3 + 2 + 3 + 4 * 3 + 4, "update, combine 2, code, add, combine 3"},
     {R"({"type": "adagossip"})", 3 + 3 + 2 + 3 + 4 * 3 + 6,
      "update, combine 2, code, add, approach 6"},
@@ -85,9 +86,9 @@ const Subject kSubjects[] = {
     {R"({"type": "motef"})", 3 + 6 + 2 + 4 + 3 + 2 * (3 + 2 + 4 * 3),
      "combine 2, combine 5, copy, combine 3, update, twice combine 2, code, add"},
     {R"({"type": "moniqua"})", 3 + 1 + 2, "update, code, add to x once"},
-    // A row is read for each of two neighbours, and x changed for each.
+    // For each of the two neighbours, a row is read and x is changed.
     {R"({"type": "powergossip"})", 3 + 2 + 2 * 2, "update, multiply twice, add twice"},
-    // Half as many pairs as replicas.
+    // There are half as many pairs as replicas.
     {R"({"type": "ad_psgd"})", 0.5 * (3 + 2) + 3 + 2, "(combine 2, copy) / 2, update, copy"},
     {R"({"type": "swift"})", 4 + 3 + 2, "combine 3, update, copy"},
 };
@@ -121,16 +122,16 @@ public:
         stepper_ = std::make_unique<algorithms::Stepper>(world_, placement_, layout_, step,
                                                          std::move(schedule));
         stepper_->attach(table_, g_.rows());
-        // Such a gradient is there, too, and such a model.
-        stepper_->distil_by([](auto...) {});
-        stepper_->linearise_by(
+        // Distillation and linearisation cost nothing here, like the gradient.
+        stepper_->set_distillation([](auto...) {});
+        stepper_->set_linearisation(
             {[](const char*, int64_t, int64_t, const algorithms::Linearised& out) {
                  std::fill_n(out.jacobian<float>(0, 0), out.elements(), 1e-3f);
              },
              [](auto...) { return 0.0; }});
     }
 
-    /// Seconds per step, of kSteps of them; the gradient is there.
+    /// Returns the mean seconds of kSteps steps without the computation of gradients.
     double seconds() {
         const double start = base::now();
         if (const auto* asynchronous = stepper_->algorithm().asynchronous()) {
@@ -181,7 +182,7 @@ int main() {
         bench.seconds();
         dsgd.seconds();
         std::vector<double> ratios, times;
-        for (int k = 0; k < kRounds; ++k) {  // in turn: what disturbs one disturbs the other
+        for (int k = 0; k < kRounds; ++k) {  // alternating, so that disturbances affect both
             times.push_back(bench.seconds());
             ratios.push_back(times.back() / dsgd.seconds());
         }

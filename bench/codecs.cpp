@@ -1,5 +1,5 @@
-// What it costs to make a compressed message of a row and to add one to a row, over a plain copy of
-// the row: one thread, all in turn, round after round, medians over rounds.
+// Measures the cost of encoding a row as a compressed message and of adding such a message to a
+// row, relative to a plain copy of the row. One thread; the codecs take turns; prints medians.
 //   bench_codecs [rounds] [columns]      defaults: 9 4194304
 
 #include <algorithm>
@@ -81,18 +81,18 @@ int main(int argc, char** argv) {
         for (Subject& one : subjects) {
             const algorithms::MessageSet set{1, round + 1};
             const arena::Rows message = one.message.rows();
-            const std::vector<std::vector<algorithms::Incoming>> heard{
+            const std::vector<std::vector<algorithms::Incoming>> received{
                 {{0, 0.5, message.at(0, 0)}}};
             const double before = seconds_of(copy);
             const double encode = seconds_of([&] { one.coder->encode(v, set, message, nullptr); });
-            const double add = seconds_of([&] { one.coder->add(x, heard, set, nullptr); });
-            const double beside = (before + seconds_of(copy)) / 2;
+            const double add = seconds_of([&] { one.coder->add(x, received, set, nullptr); });
+            const double copy_seconds = (before + seconds_of(copy)) / 2;
             if (round < 0) continue;
-            copies.push_back(beside);
+            copies.push_back(copy_seconds);
             one.encode.push_back(encode);
-            one.encode_ratio.push_back(encode / beside);
+            one.encode_ratio.push_back(encode / copy_seconds);
             one.add.push_back(add);
-            one.add_ratio.push_back(add / beside);
+            one.add_ratio.push_back(add / copy_seconds);
         }
     }
     std::printf(

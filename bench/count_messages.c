@@ -1,11 +1,11 @@
-/* Counts what a rank asks of MPI, for bench/startup: loaded before the program (LD_PRELOAD), it prints one line per
- * rank when MPI ends: rank, communicators made, messages sent, messages received, ranks received from. */
+/* Counts the MPI calls of each rank, for bench/startup. It is loaded by LD_PRELOAD and prints one line per rank in
+ * MPI_Finalize: rank, communicators created, messages sent, messages received, number of ranks received from. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 static long communicators, sent, received;
-static char *from;  /* [size] whether a message was received from that rank */
+static char *from;  /* [size]; 1 if a message was received from that rank */
 
 static void hear(int source) {
     int size = 0;

@@ -1,6 +1,6 @@
-// Photographs decoded, cut, resized, mirrored and normalised a second of one core's time, as
-// training takes them.
-//   bench_decode FOLDER SIZE SECONDS      photographs whose names begin with their classes
+// Measures how many photographs one core prepares for training per second: decoding, cropping,
+// resizing, mirroring and normalising.
+//   bench_decode FOLDER SIZE SECONDS      FOLDER: photographs whose names begin with their classes
 
 #include <algorithm>
 #include <cstdio>

@@ -1,10 +1,11 @@
+// The cases of bench_gpu_kernels (gpu_cases.hpp).
 #include "gpu_cases.hpp"
 
 namespace dbench::arena {
 namespace {
 
-/// Row i of the result uses rows i, i + 1, ..., with equal weights.
-std::vector<std::vector<Term>> terms(const Material& m, int degree) {
+/// Returns terms with which row i of the result averages rows i, i + 1, ... with equal weights.
+std::vector<std::vector<Term>> terms(const CaseData& m, int degree) {
     std::vector<std::vector<Term>> all(static_cast<size_t>(m.count()));
     for (int64_t i = 0; i < m.count(); ++i) {
         for (int k = 0; k < degree; ++k) {
@@ -15,49 +16,49 @@ std::vector<std::vector<Term>> terms(const Material& m, int degree) {
     return all;
 }
 
-std::vector<Summand> leaves(const Material& m) {
+std::vector<Summand> leaves(const CaseData& m) {
     std::vector<Summand> all;
     for (int64_t i = 0; i < m.count(); ++i) all.push_back({{i, i + 1}, m.at(0).at(i, 0)});
     return all;
 }
 
-/// Of all rows of a set, padding included.
-int64_t elements(const Material& m) { return m.count() * m.layout().columns(); }
+/// Returns the number of elements of a set, including padding.
+int64_t elements(const CaseData& m) { return m.count() * m.layout().columns(); }
 
 using Sums = void (*)(std::span<const std::vector<Term>>, Rows, Columns, Queue*);
 
 template <Sums kSums, int kDegree>
-void mix(Material& m, Queue* queue) {
+void mix(CaseData& m, Queue* queue) {
     kSums(terms(m, kDegree), m.at(1), m.columns(), queue);
 }
 template <Sums kSums, int kDegree>
-void mix_in_place(Material& m, Queue* queue) {
+void mix_in_place(CaseData& m, Queue* queue) {
     kSums(terms(m, kDegree), m.at(0), m.columns(), queue);
 }
 
 template <bool kNesterov, bool kNorms>
-void sgd(Material& m, Queue* queue) {
+void sgd(CaseData& m, Queue* queue) {
     sgd_update(m.layout(), m.at(0), m.at(0), m.at(0), m.at(2), m.at(3), m.columns(),
                {0.1, 0.9, kNesterov, m.decay()}, kNorms ? m.sums() : nullptr, queue);
 }
 
 template <bool kDecoupled>
-void adam(Material& m, Queue* queue) {
-    const AdamNumbers numbers{0.1, 0.9, 0.99, 1e-8, 4, kDecoupled, m.decay()};
+void adam(CaseData& m, Queue* queue) {
+    const AdamHyperparameters numbers{0.1, 0.9, 0.99, 1e-8, 4, kDecoupled, m.decay()};
     adam_update(m.layout(), m.at(0), m.at(0), m.at(0), m.at(2), m.at(3), m.at(4),
                 kDecoupled ? m.at(5) : Rows{}, m.columns(), numbers, m.sums(), queue);
 }
 
 template <int kWindow>
-void accum_adam(Material& m, Queue* queue) {
-    const AdamNumbers numbers{0.1, 0.9, 0.99, 1e-8, 4, true, m.decay()};
+void accum_adam(CaseData& m, Queue* queue) {
+    const AdamHyperparameters numbers{0.1, 0.9, 0.99, 1e-8, 4, true, m.decay()};
     accum_adam_update(m.layout(), m.at(0), m.at(0), m.at(0), m.at(2), m.at(3), m.at(4), m.at(6),
                       m.columns(), {numbers, kWindow}, m.sums(), queue);
 }
 
-/// Update, mixing and the norms of both in one pass; nothing where that cannot be made.
+/// Runs update, mixing and both norms in one pass; does nothing if such a pass does not exist.
 template <bool kAdam, MixOrder kOrder>
-void fused(Material& m, Queue* queue) {
+void fused(CaseData& m, Queue* queue) {
     const bool measured = m.sums() != nullptr;
     if (mixing_width(m.type(), m.count(), kOrder, measured) == 0) return;
     const Rows out = kOrder == MixOrder::adapt_then_combine ? m.at(0) : m.at(1);
@@ -71,50 +72,50 @@ void fused(Material& m, Queue* queue) {
     }
 }
 
-constexpr QgAdamNumbers kQgAdam{0.1, 0.9, 0.99, 1e-8, 3};
+constexpr QgAdamHyperparameters kQgAdam{0.1, 0.9, 0.99, 1e-8, 3};
 
 template <Codec kCodec>
-void encoded(Material& m, Queue* queue) {
+void encoded(CaseData& m, Queue* queue) {
     encode(kCodec, m.type(), m.at(0).data, m.words(), elements(m), queue);
 }
 template <Codec kCodec>
-void decoded(Material& m, Queue* queue) {
+void decoded(CaseData& m, Queue* queue) {
     decode(kCodec, m.type(), m.words(), m.at(1).data, elements(m), queue);
 }
 template <Codec kCodec>
-void quantized(Material& m, Queue* queue) {
+void quantized(CaseData& m, Queue* queue) {
     quantize(kCodec, m.type(), m.at(0).data, m.at(1).data, elements(m), queue);
 }
 
-/// Two terms of the same words.
+/// Adds two terms that use the same words.
 template <Codec kCodec>
-void coded(Material& m, Queue* queue) {
+void coded(CaseData& m, Queue* queue) {
     const CodedTerm terms[] = {{m.words(), 0.3}, {m.words(), 0.2}};
     coded_mean(kCodec, m.type(), m.at(0).data, terms, false, m.at(1).data, elements(m), queue);
 }
 template <Codec kCodec>
-void shifted(Material& m, Queue* queue) {
+void shifted(CaseData& m, Queue* queue) {
     coded_shift(kCodec, m.type(), m.at(0).data, m.at(2).data, false, m.at(1).data, elements(m),
                 queue);
 }
 
-/// Messages of all rows, and row i gets its own and the next one's.
+/// Encodes all rows as messages; row i receives its own message and the next one's.
 template <class Form>
-void sent_in(Material& m, Queue* queue, const char* name, Form form) {
+void send_messages(CaseData& m, Queue* queue, const char* name, Form form) {
     if (!m.sums()) return;
     MessageParts<Form>& parts = m.parts(name, form);
     parts.encode(m.at(0), {1, 2, 0, 3, 0}, m.messages(), queue);
-    std::vector<std::vector<WeighedMessage>> heard;
+    std::vector<std::vector<WeightedMessage>> received;
     for (int64_t i = 0; i < m.count(); ++i) {
-        heard.push_back(
+        received.push_back(
             {{m.messages().at(i, 0), 0.5}, {m.messages().at((i + 1) % m.count(), 0), 0.25}});
     }
-    parts.add(m.at(2), heard, queue);
+    parts.add(m.at(2), received, queue);
 }
 
-/// The same of a hundredth of the elements.
+/// Does the same with messages of a hundredth of the elements.
 template <bool kLargest>
-void sent_in_part(Material& m, Queue* queue) {
+void send_chosen_messages(CaseData& m, Queue* queue) {
     if (!m.sums()) return;
     ChosenParts& parts = m.chosen(kLargest ? "largest" : "known", kLargest);
     std::vector<const uint32_t*> indices;
@@ -124,72 +125,75 @@ void sent_in_part(Material& m, Queue* queue) {
         indices = m.indices(parts);
         parts.send(m.at(0), indices, m.messages(), queue);
     }
-    std::vector<std::vector<ChosenMessage>> heard(static_cast<size_t>(m.count()));
+    std::vector<std::vector<ChosenMessage>> received(static_cast<size_t>(m.count()));
     for (int64_t i = 0; i < m.count(); ++i) {
         for (const int64_t k : {i, (i + 1) % m.count()}) {
             const char* const message = m.messages().at(k, 0);
             const char* const where =
                 kLargest ? message : reinterpret_cast<const char*>(indices[static_cast<size_t>(k)]);
-            heard[static_cast<size_t>(i)].push_back({where, message, k == i ? 0.5 : 0.25});
+            received[static_cast<size_t>(i)].push_back({where, message, k == i ? 0.5 : 0.25});
         }
     }
-    parts.add(m.at(2), heard, queue);
+    parts.add(m.at(2), received, queue);
 }
 
-void of_low_rank(Material& m, Queue* queue) {
+void send_low_rank(CaseData& m, Queue* queue) {
     if (!m.sums()) return;
     LowRankParts& parts = m.low_rank();
-    if (parts.bytes() > m.messages().stride * size_of(m.type())) return;  // it is sent as it is
+    if (parts.bytes() > m.messages().stride * size_of(m.type()))
+        return;  // such rows are not encoded
     parts.encode(m.at(0), m.numbers(parts), m.messages(), queue);
-    std::vector<std::vector<WeighedMessage>> heard;
+    std::vector<std::vector<WeightedMessage>> received;
     for (int64_t i = 0; i < m.count(); ++i) {
-        heard.push_back(
+        received.push_back(
             {{m.messages().at(i, 0), 0.5}, {m.messages().at((i + 1) % m.count(), 0), 0.25}});
     }
-    parts.add(m.at(2), heard, queue);
+    parts.add(m.at(2), received, queue);
 }
 
-void over_links(Material& m, Queue* queue) {
+void send_over_links(CaseData& m, Queue* queue) {
     if (!m.sums() || m.count() < 3) return;
-    Material::Links& all = m.links();
+    CaseData::Links& all = m.links();
     const Rows messages = all.messages.rows();
-    all.matrices.send(m.at(0), all.q.rows(), Found::p, all.ring,
+    all.matrices.send(m.at(0), all.q.rows(), LinkFactor::p, all.ring,
                       {.root = 1, .purpose = 2, .iteration = 3}, messages, queue);
-    std::vector<std::vector<HeardOver>> heard;
-    for (int64_t i = 0; i < m.count(); ++i) {  // what j sends over its link to i
+    std::vector<std::vector<ReceivedOverLink>> received;
+    for (int64_t i = 0; i < m.count(); ++i) {  // messages of both neighbours over their links to i
         const int64_t next = (i + 1) % m.count(), last = (i + m.count() - 1) % m.count();
-        heard.push_back({{messages.at(next, all.matrices.elements(Found::p)), 0.3, i < next},
-                         {messages.at(last, 0), 0.3, i < last}});
+        received.push_back(
+            {{messages.at(next, all.matrices.elements(LinkFactor::p)), 0.3, i < next},
+             {messages.at(last, 0), 0.3, i < last}});
     }
-    all.matrices.take(m.at(0), all.p.rows(), all.q.rows(), Found::p, heard, messages, queue);
+    all.matrices.take(m.at(0), all.p.rows(), all.q.rows(), LinkFactor::p, received, messages,
+                      queue);
 }
 
-/// Row i goes towards the next one by residues of both.
-void by_residues(Material& m, Queue* queue) {
+/// Moves row i towards the next row by the residues of both.
+void approach_by_residues(CaseData& m, Queue* queue) {
     if (!m.sums()) return;
     auto& parts = m.parts("residues", Residues{4, 0.7});
     const Draws draws{.root = 1, .purpose = 2, .iteration = 3, .shared = true};
     parts.encode(m.at(0), draws, m.messages(), queue);
-    std::vector<std::vector<WeighedMessage>> heard;
+    std::vector<std::vector<WeightedMessage>> received;
     for (int64_t i = 0; i < m.count(); ++i) {
-        heard.push_back(
+        received.push_back(
             {{m.messages().at(i, 0), 0}, {m.messages().at((i + 1) % m.count(), 0), 0.25}});
     }
     const Rows far{m.mean(), DType::float64, Space::host, 0, m.count(), 1};
-    approach_residues(parts, m.layout(), m.at(0), heard, draws, 0.3, m.sums(), far, queue);
+    approach_residues(parts, m.layout(), m.at(0), received, draws, 0.3, m.sums(), far, queue);
 }
 
-/// Values of bytes are the first elements of a set.
+/// Gathers windows; the first elements of a set are the values of bytes.
 template <Planes kPlanes>
-void gathered(Material& m, Queue* queue) {
+void gathered(CaseData& m, Queue* queue) {
     constexpr int64_t kValues = 3 * 256;
     if (elements(m) < kValues) return;
     gather_windows(m.pictures(), m.windows(), m.at(0).data, m.type(), kPlanes, m.at(1).data, queue);
 }
 
-/// Each tensor from the same rows, where it can be turned as matrices of 3 and 2.
+/// Fills each tensor from the same rows, transposed as 2 x 3 matrices if the size allows it.
 template <bool kAdds>
-void filled(Material& m, Queue* queue) {
+void filled(CaseData& m, Queue* queue) {
     std::vector<RowPart> parts;
     for (const Tensor& tensor : m.layout().tensors()) {
         RowPart part{m.at(0).at(0, tensor.offset), m.at(0).stride, tensor.offset, tensor.numel};
@@ -199,8 +203,8 @@ void filled(Material& m, Queue* queue) {
     fill_parts(m.at(1), parts, kAdds, queue);
 }
 
-/// Rows are logits of ten classes, losses the first elements of a set.
-void scored(Material& m, Queue* queue) {
+/// Computes scores; rows are logits of ten classes, and the losses are the first elements of a set.
+void scored(CaseData& m, Queue* queue) {
     constexpr int64_t kClasses = 10;
     Outputs all{m.at(0).data,
                 m.count(),
@@ -218,10 +222,10 @@ void scored(Material& m, Queue* queue) {
           queue);
 }
 
-/// Sets are images of sixteen channels; the first numbers of one are weights and all else that
-/// there is for each channel.
+/// Runs norm_relu and its gradients. Sets are images of sixteen channels; the first numbers of set
+/// 5 are the weights and all other per-channel values.
 template <bool kAdds>
-void normalised(Material& m, Queue* queue) {
+void normalised(CaseData& m, Queue* queue) {
     constexpr int64_t kChannels = 16;
     const Images images{m.type(), elements(m) / kChannels, kChannels};
     if (!m.sums() || elements(m) < 6 * kChannels || m.layout().columns() < kChannels) return;
@@ -235,9 +239,9 @@ void normalised(Material& m, Queue* queue) {
                         of_channels(5), sums, queue);
 }
 
-/// Sums over whole segments, where the columns are that.
+/// Calls `work` only if the shape has all columns, since it sums over whole segments.
 template <class Work>
-void over_segments(Material& m, const Work& work) {
+void over_segments(CaseData& m, const Work& work) {
     if (m.sums()) work();
 }
 
@@ -245,15 +249,15 @@ void over_segments(Material& m, const Work& work) {
 
 const std::vector<Case>& cases() {
     static const std::vector<Case> all = {
-        {"copy", {1}, [](Material& m, Queue* q) { copy(m.at(0), m.at(1), m.columns(), q); }},
-        {"zero", {1}, [](Material& m, Queue* q) { fill_zero(m.at(1), m.columns(), q); }},
-        {"scale", {}, [](Material& m, Queue* q) { scale(m.at(0), m.columns(), 0.3, q); }},
+        {"copy", {1}, [](CaseData& m, Queue* q) { copy(m.at(0), m.at(1), m.columns(), q); }},
+        {"zero", {1}, [](CaseData& m, Queue* q) { fill_zero(m.at(1), m.columns(), q); }},
+        {"scale", {}, [](CaseData& m, Queue* q) { scale(m.at(0), m.columns(), 0.3, q); }},
         {"scale each",
          {},
-         [](Material& m, Queue* q) { scale_each(m.at(0), m.columns(), m.factors(), q); }},
+         [](CaseData& m, Queue* q) { scale_each(m.at(0), m.columns(), m.factors(), q); }},
         {"factors of norms",
          {},
-         [](Material& m, Queue* q) {
+         [](CaseData& m, Queue* q) {
              over_segments(m, [&] {
                  squares(m.layout(), m.at(0), m.columns(), m.sums(), q);
                  norm_factors(m.layout(), m.count(), m.sums(), FactorRule::at_most, 1,
@@ -262,7 +266,7 @@ const std::vector<Case>& cases() {
          }},
         {"sgd, no momentum",
          {1},
-         [](Material& m, Queue* q) {
+         [](CaseData& m, Queue* q) {
              sgd_update(m.layout(), m.at(1), m.at(0), m.at(0), m.at(2), {}, m.columns(),
                         {0.1, 0, false, m.decay()}, nullptr, q);
          }},
@@ -275,37 +279,37 @@ const std::vector<Case>& cases() {
         {"accum_adam at its end", {}, accum_adam<2>},
         {"qg_adam",
          {1},
-         [](Material& m, Queue* q) {
+         [](CaseData& m, Queue* q) {
              qg_adam_update(m.layout(), m.at(1), m.at(0), m.at(2), m.at(3), m.at(4), m.columns(),
                             kQgAdam, m.sums(), q);
          }},
         {"qg_adam, moments",
          {},
-         [](Material& m, Queue* q) {
+         [](CaseData& m, Queue* q) {
              qg_adam_moments(m.layout(), m.at(0), m.at(1), m.factors(), m.at(3), m.at(4),
                              m.columns(), kQgAdam, q);
          }},
         {"dadam",
          {},
-         [](Material& m, Queue* q) {
+         [](CaseData& m, Queue* q) {
              dadam_update(m.layout(), m.at(0), m.at(0), m.at(2), m.at(3), m.at(4), m.at(5),
                           m.columns(), {0.1, 0.9, 0.99, 0.8, 1e-8, 3}, m.sums(), q);
          }},
         {"largest moments",
          {},
-         [](Material& m, Queue* q) {
+         [](CaseData& m, Queue* q) {
              largest_moments(m.layout(), m.at(2), m.at(3), m.at(4), m.at(5), m.columns(), 0.9, 0.99,
                              1e-3, q);
          }},
         {"descent by size",
          {1},
-         [](Material& m, Queue* q) {
+         [](CaseData& m, Queue* q) {
              descend_by_size(m.layout(), m.at(1), m.at(0), m.at(2), m.at(6), m.columns(), 0.1, 1e-8,
                              m.sums(), q);
          }},
         {"adaptive approach",
          {},
-         [](Material& m, Queue* q) {
+         [](CaseData& m, Queue* q) {
              approach_adaptively(m.layout(), m.at(0), m.at(1), m.at(2), m.at(4), m.columns(),
                                  {0.5, 0.9, 2}, q);
          }},
@@ -318,26 +322,26 @@ const std::vector<Case>& cases() {
         {"change by 3 rows", {1}, mix<weighted_changes, 3>},
         {"tree sum",
          {1},
-         [](Material& m, Queue* q) {
+         [](CaseData& m, Queue* q) {
              tree_sum(m.type(), m.count(), leaves(m), m.at(1).data, m.columns(), q);
          }},
         {"tree mean",
          {1},
-         [](Material& m, Queue* q) {
+         [](CaseData& m, Queue* q) {
              tree_mean(m.type(), m.count(), leaves(m), m.at(1).data, m.columns(), q);
          }},
         {"fused sgd, ring, norms", {}, fused<false, MixOrder::adapt_then_combine>},
-        {"fused sgd beside mixing", {1}, fused<false, MixOrder::combine_while_adapt>},
+        {"fused sgd, combine while adapt", {1}, fused<false, MixOrder::combine_while_adapt>},
         {"fused adam, ring, norms", {}, fused<true, MixOrder::adapt_then_combine>},
-        {"fused adam beside mixing", {1}, fused<true, MixOrder::combine_while_adapt>},
+        {"fused adam, combine while adapt", {1}, fused<true, MixOrder::combine_while_adapt>},
         {"squares",
          {},
-         [](Material& m, Queue* q) {
+         [](CaseData& m, Queue* q) {
              over_segments(m, [&] { squares(m.layout(), m.at(0), m.columns(), m.squared(), q); });
          }},
         {"moments",
          {},
-         [](Material& m, Queue* q) {
+         [](CaseData& m, Queue* q) {
              over_segments(m, [&] {
                  const Interval nodes[] = {{0, m.count()}};
                  tree_moments(m.layout(), m.count(), m.at(0), nodes, m.columns(), m.mean(), m.m2(),
@@ -346,7 +350,7 @@ const std::vector<Case>& cases() {
          }},
         {"moments of halves, combined",
          {},
-         [](Material& m, Queue* q) {
+         [](CaseData& m, Queue* q) {
              if (m.count() < 2) return;
              over_segments(m, [&] {
                  const int64_t half = tree_split({0, m.count()});
@@ -377,20 +381,22 @@ const std::vector<Case>& cases() {
         {"approach to a mean, float16", {1}, shifted<Codec::float16>},
         {"messages of bfloat16, by chance",
          {},
-         [](Material& m, Queue* q) {
-             sent_in(m, q, "half", Halves{Codec::bfloat16, true});
+         [](CaseData& m, Queue* q) {
+             send_messages(m, q, "half", Halves{Codec::bfloat16, true});
          }},
-        {"messages of signs", {}, [](Material& m, Queue* q) { sent_in(m, q, "sign", Signs{}); }},
+        {"messages of signs",
+         {},
+         [](CaseData& m, Queue* q) { send_messages(m, q, "sign", Signs{}); }},
         {"messages of 4 bits and sign",
          {},
-         [](Material& m, Queue* q) {
-             sent_in(m, q, "levels", Levels{4, false});
+         [](CaseData& m, Queue* q) {
+             send_messages(m, q, "levels", Levels{4, false});
          }},
-        {"messages of the largest hundredth", {}, sent_in_part<true>},
-        {"messages of a known hundredth", {}, sent_in_part<false>},
-        {"messages of rank 4", {}, of_low_rank},
-        {"matrices of links", {}, over_links},
-        {"approach by residues of 4 bits", {}, by_residues},
+        {"messages of the largest hundredth", {}, send_chosen_messages<true>},
+        {"messages of a known hundredth", {}, send_chosen_messages<false>},
+        {"messages of rank 4", {}, send_low_rank},
+        {"matrices of links", {}, send_over_links},
+        {"approach by residues of 4 bits", {}, approach_by_residues},
     };
     return all;
 }

@@ -1,5 +1,6 @@
 #pragma once
-// What bench_gpu_kernels runs: every kernel of the arena with all that it might read and write.
+// The cases of bench_gpu_kernels: every kernel of the arena, with the memory that it reads and
+// writes.
 
 #include <cstring>
 #include <functional>
@@ -30,12 +31,13 @@
 
 namespace dbench::arena {
 
-/// Where a case lies: memory, and how bytes come there and back.
-struct Place {
+/// A memory with a function that copies bytes to it and from it.
+struct CopiedMemory {
     Memory memory;
     std::function<void(void* to, const void* from, int64_t bytes)> copy;
 };
 
+/// The rows and columns on which a kernel runs.
 struct Shape {
     std::string name;
     Layout layout;
@@ -44,13 +46,14 @@ struct Shape {
     bool whole() const { return columns == layout.all(); }
 };
 
-/// Rows for parameters, gradients and states, and words of 16 bits: random numbers from the seed,
-/// the same in all places. Sums of segments and moments: no numbers.
-class Material {
+/// The input and output memory of all cases: rows for parameters, gradients and states, and 16-bit
+/// words, filled with random numbers that depend only on the seed, and memory for sums and moments,
+/// filled with NaN.
+class CaseData {
 public:
     static constexpr size_t kSets = 7;
 
-    Material(const Shape& shape, DType type, uint64_t seed, const Place& place)
+    CaseData(const Shape& shape, DType type, uint64_t seed, const CopiedMemory& place)
         : shape_(shape), type_(type), place_(place), ring_(ring_of(shape.rows), {}) {
         const auto segments = static_cast<int64_t>(shape.layout.segments().size());
         const int64_t stride = shape.layout.columns();
@@ -58,10 +61,10 @@ public:
             sets_.emplace_back(type, 0, shape.rows, stride, place.memory);
             fill(k, seed);
         }
-        squared_ = poisoned(2 * shape.rows * segments * 8);
-        mean_ = poisoned(2 * stride * 8);
-        m2_ = poisoned(2 * segments * 8);
-        words_ = poisoned(shape.rows * stride * 2);
+        squared_ = filled_with_nan(2 * shape.rows * segments * 8);
+        mean_ = filled_with_nan(2 * stride * 8);
+        m2_ = filled_with_nan(2 * segments * 8);
+        words_ = filled_with_nan(shape.rows * stride * 2);
         fill_words(seed);
         fill_windows();
         fill_factors();
@@ -72,16 +75,17 @@ public:
     int64_t count() const { return shape_.rows; }
     DType type() const { return type_; }
     Rows at(size_t set) const { return sets_[set].rows(); }
-    Placed<double> decay() const {
+    ReadOnlyArray<double> decay() const {
         std::vector<double> values(layout().tensors().size());
         for (size_t k = 0; k < values.size(); ++k) values[k] = k % 3 == 1 ? 0.1 : 0;
         return values;
     }
-    const double* factors() const { return factors_.as<double>(); }  ///< of rows, in turn 0.7, 1
-    /// Where sums of segments go: wanted where the columns are whole ones.
+    /// A factor for each row, alternately 0.7 and 1.
+    const double* factors() const { return factors_.as<double>(); }
+    /// Returns memory for sums over segments, or null unless the shape has all columns.
     double* sums() { return shape_.whole() ? squared_.as<double>() : nullptr; }
     double* squared() { return squared_.as<double>(); }
-    /// Others beside `sums`, wanted where these are.
+    /// Returns memory for further sums, after `sums`, or null under the same condition.
     double* sums_before() {
         const auto segments = static_cast<int64_t>(layout().segments().size());
         return sums() ? sums() + count() * segments : nullptr;
@@ -92,21 +96,21 @@ public:
         return m2_.as<double>() + half * static_cast<int64_t>(layout().segments().size());
     }
     uint16_t* words() { return words_.as<uint16_t>(); }
-    /// Rows that messages fit into whose elements have at most 16 bits each.
+    /// Rows that are large enough for messages with at most 16 bits per element.
     Rows messages() {
         const int64_t stride = layout().columns() * 2 / size_of(type_);
         return {words(), type_, Space::host, 0, count(), stride};
     }
-    /// The same for each name; made at first.
+    /// Returns the object of this name, which is made at the first call.
     template <class Form>
     MessageParts<Form>& parts(const std::string& name, Form form) {
-        std::shared_ptr<void>& kept = kept_[name];
+        std::shared_ptr<void>& kept = cache_[name];
         if (!kept) kept = std::make_shared<MessageParts<Form>>(form, layout(), type_);
         return *static_cast<MessageParts<Form>*>(kept.get());
     }
-    /// Of a hundredth of each tensor's elements.
+    /// Returns an object that sends a hundredth of each tensor's elements.
     ChosenParts& chosen(const std::string& name, bool sends_indices) {
-        std::shared_ptr<void>& kept = kept_[name];
+        std::shared_ptr<void>& kept = cache_[name];
         if (!kept) {
             std::vector<int64_t> counts;
             for (const Tensor& tensor : layout().tensors()) {
@@ -116,15 +120,15 @@ public:
         }
         return *static_cast<ChosenParts*>(kept.get());
     }
-    /// Matrices of rank 4, and the numbers that they begin from.
+    /// Returns an object for messages of rank 4; `numbers` are its random start.
     LowRankParts& low_rank() {
-        std::shared_ptr<void>& kept = kept_["low rank"];
+        std::shared_ptr<void>& kept = cache_["low rank"];
         if (!kept) kept = std::make_shared<LowRankParts>(layout(), type_, 4);
         return *static_cast<LowRankParts*>(kept.get());
     }
     Rows numbers(const LowRankParts& parts) {
         const int64_t stride = std::max<int64_t>(parts.numbers(), 1);
-        std::shared_ptr<void>& kept = kept_["numbers"];
+        std::shared_ptr<void>& kept = cache_["numbers"];
         if (!kept) {
             base::Random random(1, base::Purpose::regression);
             std::vector<double> values(static_cast<size_t>(count() * stride));
@@ -135,23 +139,23 @@ public:
         }
         return {kept.get(), DType::float64, Space::host, 0, count(), stride};
     }
-    /// Those of links, two for each row: what they know, and messages, 0 at first.
+    /// The state and messages of links, two for each row, initially 0.
     struct Links {
         LinkMatrices matrices;
         Buffer p, q, messages;
         std::vector<MatrixLink> ring;
     };
     Links& links() {
-        std::shared_ptr<void>& kept = kept_["links"];
+        std::shared_ptr<void>& kept = cache_["links"];
         if (!kept) {
             LinkMatrices of(layout(), type_);
             const auto rows = [&](int64_t each) {
                 return Buffer(type_, 0, count(), std::max<int64_t>(2 * each, 1), place_.memory);
             };
             auto made = std::make_shared<Links>(Links{of,
-                                                      rows(of.all(Found::p)),
-                                                      rows(of.all(Found::q)),
-                                                      rows(of.elements(Found::p)),
+                                                      rows(of.all(LinkFactor::p)),
+                                                      rows(of.all(LinkFactor::q)),
+                                                      rows(of.elements(LinkFactor::p)),
                                                       {}});
             for (int64_t i = 0; i < count(); ++i) {
                 for (const int64_t j : {(i + 1) % count(), (i + count() - 1) % count()}) {
@@ -163,9 +167,9 @@ public:
         }
         return *static_cast<Links*>(kept.get());
     }
-    /// Of each row the same: every hundredth element of each tensor.
+    /// Returns the same indices for every row: every hundredth element of each tensor.
     std::vector<const uint32_t*> indices(const ChosenParts& parts) {
-        std::shared_ptr<void>& kept = kept_["indices"];
+        std::shared_ptr<void>& kept = cache_["indices"];
         if (!kept) {
             std::vector<uint32_t> values;
             for (const ChosenPart& part : parts.parts()) {
@@ -179,9 +183,9 @@ public:
         }
         return {static_cast<size_t>(count()), static_cast<const uint32_t*>(kept.get())};
     }
-    /// In turn, and the same for each number of them.
+    /// Returns labels in a fixed pattern.
     const int64_t* labels(int64_t number, int64_t classes) {
-        std::shared_ptr<void>& kept = kept_["labels"];
+        std::shared_ptr<void>& kept = cache_["labels"];
         if (!kept) {
             std::vector<int64_t> values;
             for (int64_t k = 0; k < number; ++k) values.push_back(k * k % classes);
@@ -191,29 +195,30 @@ public:
         }
         return static_cast<const int64_t*>(kept.get());
     }
-    /// Numbers that a case leaves to nobody.
+    /// Returns scratch memory, whose contents are not compared.
     double* scratch(int64_t number) {
-        std::shared_ptr<void>& kept = kept_["scratch"];
+        std::shared_ptr<void>& kept = cache_["scratch"];
         if (!kept) kept = place_.memory(8 * number);
         return static_cast<double*>(kept.get());
     }
-    /// Squares of three planes in the bytes of words, one for each row, as large as fit there.
+    /// Returns square images with three planes in the bytes of the words, one per row, as large as
+    /// they fit.
     Pictures pictures() const {
         int64_t side = 1;
         while (3 * (side + 1) * (side + 1) <= layout().columns()) ++side;
         return {words_.as<uint8_t>(), count(), 3, side, side};
     }
-    /// One of each.
+    /// Returns one window per image.
     std::span<const Window> windows() const {
         return {windows_.as<Window>(), static_cast<size_t>(count())};
     }
 
-    /// What is no number, in all rows of a set.
-    void poison(size_t set) {
+    /// Fills all rows of a set with NaN.
+    void fill_with_nan(size_t set) {
         const std::vector<unsigned char> bytes(static_cast<size_t>(sets_[set].bytes()), 0xff);
         place_.copy(at(set).data, bytes.data(), sets_[set].bytes());
     }
-    /// Every byte, in one order.
+    /// Returns every byte that is compared, in a fixed order.
     std::vector<char> bytes() const {
         std::vector<char> all;
         for (const Buffer& set : sets_) add(all, set.rows().data, set.bytes());
@@ -233,13 +238,14 @@ private:
         }
     };
 
-    Piece poisoned(int64_t bytes) const {
+    Piece filled_with_nan(int64_t bytes) const {
         const std::vector<unsigned char> from(static_cast<size_t>(bytes), 0xff);
         Piece piece{place_.memory(bytes), bytes};
         place_.copy(piece.memory.get(), from.data(), bytes);
         return piece;
     }
-    /// Padding stays zero; second moments (sets 4 and 5) are not negative.
+    /// Fills a set with random numbers. Padding remains zero; second moments (sets 4 and 5) are not
+    /// negative.
     void fill(size_t set, uint64_t seed) {
         base::Random random(seed, base::Purpose::init, {set});
         const bool positive = set == 4 || set == 5;
@@ -257,14 +263,15 @@ private:
             place_.copy(at(set).data, values.data(), sets_[set].bytes());
         });
     }
-    /// Words that are numbers in every form: the payload of what is none is not held to be equal.
+    /// Fills the words with finite numbers in both 16-bit formats, because payloads of NaN may
+    /// differ.
     void fill_words(uint64_t seed) {
         base::Random random(seed, base::Purpose::init, {kSets});
         std::vector<uint16_t> values(static_cast<size_t>(words_.bytes / 2));
         for (uint16_t& value : values) value = static_cast<uint16_t>(random.bits() & 0xbfff);
         place_.copy(words_.memory.get(), values.data(), words_.bytes);
     }
-    /// Shifted to all sides; every other one is mirrored.
+    /// Makes windows that are shifted in all directions; every other window is mirrored.
     void fill_windows() {
         std::vector<Window> values;
         for (int64_t k = 0; k < count(); ++k) {
@@ -287,7 +294,8 @@ private:
         place_.copy(all.data() + all.size() - bytes, from, bytes);
     }
 
-    /// Each row averaged with the two beside it; of fewer than three, alone.
+    /// Averages each row with its two neighbours; with fewer than three rows, each only with
+    /// itself.
     static std::vector<std::vector<LocalTerm>> ring_of(int64_t rows) {
         std::vector<std::vector<LocalTerm>> terms;
         for (int64_t i = 0; i < rows; ++i) {
@@ -298,10 +306,10 @@ private:
         return terms;
     }
 
-    std::map<std::string, std::shared_ptr<void>> kept_;
+    std::map<std::string, std::shared_ptr<void>> cache_;
     Shape shape_;
     DType type_;
-    Place place_;
+    CopiedMemory place_;
     LocalMeans ring_;
     std::vector<Buffer> sets_;
     Piece squared_, mean_, m2_, words_, windows_, factors_;
@@ -309,11 +317,11 @@ private:
 
 struct Case {
     const char* name;
-    std::vector<size_t> results;  ///< sets of rows that it writes without reading them
-    void (*run)(Material&, Queue*);
+    std::vector<size_t> results;  ///< sets of rows that the kernel writes without reading them
+    void (*run)(CaseData&, Queue*);
 };
 
-/// Every kernel, in each of its forms.
+/// Returns every kernel in each of its variants.
 const std::vector<Case>& cases();
 
 }  // namespace dbench::arena

@@ -1,4 +1,4 @@
-// The kernels of the arena on a card: kHelp says what they are asked.
+// Tests and times the kernels of the arena on a GPU; kHelp describes both.
 
 #include <algorithm>
 #include <chrono>
@@ -23,23 +23,23 @@ namespace {
 using namespace dbench;
 using namespace dbench::arena;
 
-constexpr int kNoCard = 77;
+constexpr int kNoGpu = 77;
 constexpr const char* kHelp =
-    R"(The kernels of the arena on a card: their bits, compared with the host's, and their speed, over
-that of a copy.
+    R"(Compares the results of all arena kernels on a GPU with those on the host, bit by bit, or
+measures their speed relative to a plain copy.
 
   bench_gpu_kernels check [--seed N] [--quick]       every kernel, several shapes, both precisions
   bench_gpu_kernels time [--rounds N] [--rows N] [--columns N]
 
---on card (default), host, or emulated (check only: the device of the tests). Lines are fields
-between tabs: of check, what was compared, "same" or "differs"; of time, the kernel, microseconds,
-GB/s and the share of the copy's. Bytes are the fewest: each row that a kernel needs once in, once
-out.
+--on card (default: a GPU), host, or emulated (only with check: the emulated device of the tests).
+Output lines have fields separated by tabs. check: kernel, shape, precision, "same" or "differs".
+time: kernel, microseconds, GB/s, share of the copy's GB/s; bytes count each row that a kernel reads
+once, and each row that it writes once.
 
-Exit status: 0; 1: bits differ; 2: wrong words; 77: there is no card.
+Exit status: 0 success; 1 bits differ; 2 wrong arguments; 77 no GPU.
 )";
 
-struct NoCard : std::runtime_error {
+struct NoGpu : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
@@ -52,14 +52,15 @@ std::shared_ptr<void> host_memory(int64_t bytes) {
     return {std::make_shared<Buffer>(buffer), buffer.rows().data};
 }
 
-Place host() { return {host_memory, copy_on_host}; }
+CopiedMemory host() { return {host_memory, copy_on_host}; }
 
-/// Where kernels run: their queue, null for the host; their memory; and a plain copy of rows.
+/// The device on which kernels run: its queue (null for the host), its memory and its plain copy of
+/// rows. This class is the host; subclasses are devices.
 struct Runner {
     virtual ~Runner() = default;
-    virtual void own_memory() {}  ///< What kernels make for themselves lies where they run.
+    virtual void use_own_memory() {}  ///< makes kernels allocate their scratch memory on the device
     virtual Queue* queue() { return nullptr; }
-    virtual Place place() { return host(); }
+    virtual CopiedMemory place() { return host(); }
     virtual void finish() {}
     virtual void copy(void* to, const void* from, int64_t bytes) { copy_on_host(to, from, bytes); }
 };
@@ -77,27 +78,28 @@ void check(cudaError_t result, const char* what) {
     throw std::runtime_error(std::string(what) + " failed: " + cudaGetErrorString(result));
 }
 
-struct OnCard : Runner {
-    OnCard() {
+struct OnGpu : Runner {
+    OnGpu() {
         int count = 0;
         const cudaError_t found = cudaGetDeviceCount(&count);
         if (found != cudaSuccess || count == 0) {
-            throw NoCard(found == cudaSuccess ? "no device" : cudaGetErrorString(found));
+            throw NoGpu(found == cudaSuccess ? "no device" : cudaGetErrorString(found));
         }
         device.emplace(0);
     }
-    void own_memory() override {
-        use_memory(device->memory(), device->pinned_memory(), Space::device);
+    void use_own_memory() override {
+        set_default_memory(device->memory(), device->pinned_memory(), Space::device);
     }
-    ~OnCard() override { use_memory(nullptr); }
+    ~OnGpu() override { set_default_memory(nullptr); }
     Queue* queue() override { return device->queues().compute; }
     void finish() override { arena::finish(queue(), "the benchmark's clock"); }
-    Place place() override {
+    CopiedMemory place() override {
         const auto copy = [this](void* to, const void* from, int64_t bytes) {
             finish();
             check(cudaMemcpy(to, from, static_cast<size_t>(bytes), cudaMemcpyDefault),
                   "cudaMemcpy");
-            check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");  // a copy may return before
+            // cudaMemcpy may return before the copy has finished.
+            check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
         };
         return {device->memory(), copy};
     }
@@ -109,19 +111,20 @@ struct OnCard : Runner {
     std::optional<CudaDevice> device;
 };
 
-std::unique_ptr<Runner> on_card() { return std::make_unique<OnCard>(); }
+std::unique_ptr<Runner> on_gpu() { return std::make_unique<OnGpu>(); }
 #else
-std::unique_ptr<Runner> on_card() { throw NoCard("this is a build without CUDA"); }
+std::unique_ptr<Runner> on_gpu() { throw NoGpu("this is a build without CUDA"); }
 #endif
 
 std::unique_ptr<Runner> runner_on(const std::string& where) {
-    if (where == "card") return on_card();
+    if (where == "card") return on_gpu();
     if (where == "emulated") return std::make_unique<Emulated>();
     if (where == "host") return std::make_unique<Runner>();
-    throw base::UserError("--on " + where + ": there are card, host, emulated");
+    throw base::UserError("--on " + where + ": must be card, host or emulated");
 }
 
-/// Tensors smaller than a line, of one element, of several blocks, with ragged ends.
+/// Returns a layout whose tensors are smaller than a cache line, have one element, or have several
+/// blocks with a ragged end.
 Layout ragged() {
     Layout layout;
     layout.add("a", {7}, TensorKind::bias);
@@ -133,7 +136,7 @@ Layout ragged() {
     return layout;
 }
 
-/// A matrix, as square as powers of two divide.
+/// Returns a layout of one matrix that is as square as a height that is a power of two allows.
 Layout one_tensor(int64_t columns) {
     int64_t height = 1;
     while (columns % (2 * height) == 0 && 4 * height * height <= columns) height *= 2;
@@ -155,16 +158,16 @@ std::vector<Shape> shapes(bool quick) {
     return all;
 }
 
-/// Whether the kernel leaves the same bits as on the host.
+/// True if the kernel leaves the same bits as on the host.
 bool agrees(const Case& each, const Shape& shape, DType type, uint64_t seed, Runner& runner) {
-    Material expected(shape, type, seed, host());
-    Material found(shape, type, seed, runner.place());
-    for (Material* m : {&expected, &found}) {
-        for (const size_t set : each.results) m->poison(set);
+    CaseData expected(shape, type, seed, host());
+    CaseData found(shape, type, seed, runner.place());
+    for (CaseData* m : {&expected, &found}) {
+        for (const size_t set : each.results) m->fill_with_nan(set);
     }
-    use_memory(nullptr);
+    set_default_memory(nullptr);
     each.run(expected, nullptr);
-    runner.own_memory();
+    runner.use_own_memory();
     each.run(found, runner.queue());
     runner.finish();
     return expected.bytes() == found.bytes();
@@ -192,7 +195,7 @@ double seconds() {
         .count();
 }
 
-/// Seconds of one of the `times` that `work` is done.
+/// Calls `work` `times` times and returns the mean seconds.
 template <class Work>
 double timed(Runner& runner, int64_t times, const Work& work) {
     runner.finish();
@@ -202,7 +205,7 @@ double timed(Runner& runner, int64_t times, const Work& work) {
     return (seconds() - start) / static_cast<double>(times);
 }
 
-/// How often to do what takes so long, for 20 ms.
+/// Returns how often to repeat work that takes `once` seconds, to measure for about 20 ms.
 int64_t times_for(double once) {
     return std::clamp(static_cast<int64_t>(0.02 / once), int64_t{1}, int64_t{200});
 }
@@ -212,11 +215,11 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-/// Kernel and copy in turn: a ratio is the median of those of the rounds.
+/// Alternates every kernel with a plain copy; the printed share is the median over the rounds.
 void time_all(Runner& runner, int64_t rounds, int64_t rows, int64_t columns) {
     const Layout layout = one_tensor(columns);
-    Material m({"", layout, rows, layout.all()}, DType::float32, 1, runner.place());
-    runner.own_memory();
+    CaseData m({"", layout, rows, layout.all()}, DType::float32, 1, runner.place());
+    runner.use_own_memory();
     const int64_t set = rows * layout.columns() * size_of(DType::float32);
     const auto copy = [&] { runner.copy(m.at(1).data, m.at(0).data, set); };
     const auto moved = [](const Traffic& t) { return static_cast<double>(t.read + t.written); };
@@ -226,7 +229,7 @@ void time_all(Runner& runner, int64_t rounds, int64_t rows, int64_t columns) {
     for (const Case& each : cases()) {
         const auto run = [&] { each.run(m, runner.queue()); };
         const double before = moved(total(traffic));
-        run();  // also what is placed at first use
+        run();  // includes the allocations of the first use
         const double bytes = moved(total(traffic)) - before;
         if (bytes == 0) continue;
         const int64_t times = times_for(timed(runner, 1, run));
@@ -245,7 +248,7 @@ void time_all(Runner& runner, int64_t rounds, int64_t rows, int64_t columns) {
                 bandwidth / 1e9);
 }
 
-/// Options by their names, after the first word.
+/// Returns the options after the first word by name, with defaults.
 std::map<std::string, std::string> options(int argc, char** argv) {
     std::map<std::string, std::string> given = {{"--on", "card"},
                                                 {"--seed", "1"},
@@ -259,7 +262,7 @@ std::map<std::string, std::string> options(int argc, char** argv) {
         } else if (given.contains(name) && k + 1 < argc) {
             given[name] = argv[++k];
         } else {
-            throw base::UserError(name + ": no such option, or nothing behind it");
+            throw base::UserError(name + ": unknown option, or its value is missing");
         }
     }
     return given;
@@ -270,7 +273,7 @@ int64_t number(const std::map<std::string, std::string>& given, const std::strin
     char* end = nullptr;
     const long long value = std::strtoll(text.c_str(), &end, 10);
     if (text.empty() || *end != '\0' || value < 1) {
-        throw base::UserError(name + " " + text + ": not a number of 1 at least");
+        throw base::UserError(name + " " + text + ": must be a number of at least 1");
     }
     return value;
 }
@@ -282,7 +285,7 @@ int run(int argc, char** argv) {
         return 0;
     }
     if (what != "check" && what != "time") {
-        throw base::UserError("say what to do: check or time (--help has their options)");
+        throw base::UserError("the first argument must be check or time (see --help)");
     }
     const auto given = options(argc, argv);
     const auto runner = runner_on(given.at("--on"));
@@ -301,9 +304,9 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
     try {
         return run(argc, argv);
-    } catch (const NoCard& error) {
-        std::fprintf(stderr, "bench_gpu_kernels: no card (%s)\n", error.what());
-        return kNoCard;
+    } catch (const NoGpu& error) {
+        std::fprintf(stderr, "bench_gpu_kernels: no GPU (%s)\n", error.what());
+        return kNoGpu;
     } catch (const base::UserError& error) {
         std::fprintf(stderr, "bench_gpu_kernels: %s\n", error.what());
         return base::kExitUser;

@@ -1,4 +1,4 @@
-// Rows over NCCL between cards: kHelp says what is done.
+// Tests rows over NCCL between GPUs; kHelp describes the test.
 
 #include <cstdio>
 #include <cstdlib>
@@ -20,14 +20,15 @@ namespace {
 
 using namespace dbench;
 
-constexpr int kNoCard = 77;
+constexpr int kNoGpu = 77;
 constexpr const char* kHelp =
-    R"(Rows over NCCL between cards, a rank for each; one rank sends to itself. Every rank sends random
-rows to the next and sums others with all, over the plane that training uses, and compares bits.
+    R"(Tests rows over NCCL between GPUs, one rank per GPU. Every rank sends random rows to the next
+rank (a single rank to itself) and takes part in a sum over all ranks. It uses the transport of
+training and compares bits.
 
-  bench_gpu_messages [ROUNDS]      default: 20; under mpirun -n N for N cards
+  bench_gpu_messages [ROUNDS]      default: 20; start it with mpirun -n N for N GPUs
 
-Exit status: 0; 1: NCCL failed, or other bits came; 2: wrong words; 77: there is no card.
+Exit status: 0 success; 1 NCCL failed, or received bits differ; 2 wrong arguments; 77 no GPU.
 )";
 
 #if DBENCH_CUDA
@@ -38,7 +39,7 @@ void expect(cudaError_t result, const char* what) {
     throw base::RunError(std::string(what) + " failed: " + cudaGetErrorString(result));
 }
 
-/// Whole numbers, whose sums are exact in any order.
+/// Returns random whole numbers, whose sums are exact in any order.
 std::vector<float> row_of(int rank, int round) {
     base::Random random(1, base::Purpose::message,
                         {static_cast<uint64_t>(rank), static_cast<uint64_t>(round)});
@@ -58,7 +59,8 @@ struct Row {
     void set(const std::vector<float>& values) {
         expect(cudaMemcpy(memory.get(), values.data(), kCount * sizeof(float), cudaMemcpyDefault),
                "cudaMemcpy");
-        expect(cudaDeviceSynchronize(), "cudaDeviceSynchronize");  // a copy may return before
+        // cudaMemcpy may return before the copy has finished.
+        expect(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     }
     std::vector<float> get() const {
         std::vector<float> values(kCount);
@@ -93,10 +95,10 @@ bool one_round(comm::World& world, comm::RowTransport& plane, Row& from, Row& to
 int exchange(comm::World& world, int rounds) {
     int cards = 0;
     if (cudaGetDeviceCount(&cards) != cudaSuccess || cards == 0) {
-        std::fprintf(stderr, "bench_gpu_messages: no card\n");
-        return kNoCard;
+        std::fprintf(stderr, "bench_gpu_messages: no GPU\n");
+        return kNoGpu;
     }
-    const int card = world.local_rank() % cards;  // some launchers show each rank its own
+    const int card = world.local_rank() % cards;  // some launchers show each rank only its own GPU
     arena::CudaDevice device(card);
     const auto queue_on = [&](comm::CudaStream* stream) { return device.queue_on(stream); };
     const auto plane =
@@ -112,8 +114,8 @@ int exchange(comm::World& world, int rounds) {
 }
 #else
 int exchange(comm::World&, int) {
-    std::fprintf(stderr, "bench_gpu_messages: no card (this is a build without CUDA)\n");
-    return kNoCard;
+    std::fprintf(stderr, "bench_gpu_messages: no GPU (this is a build without CUDA)\n");
+    return kNoGpu;
 }
 #endif
 
@@ -127,7 +129,7 @@ int main(int argc, char** argv) {
     }
     const int rounds = std::atoi(first.c_str());
     if (argc > 2 || rounds < 1) {
-        std::fprintf(stderr, "bench_gpu_messages: [ROUNDS], a number of 1 at least (--help)\n");
+        std::fprintf(stderr, "bench_gpu_messages: ROUNDS must be at least 1 (see --help)\n");
         return base::kExitUser;
     }
     try {

@@ -1,5 +1,5 @@
-// How long graphs take: the certificate of each type at 1008 and at 65,536 replicas, and what a
-// step asks for, the links of one replica in the next round. Seconds are of the CPU.
+// Measures the CPU time that graphs need: the certificate of each type at 1008 and at 65,536
+// replicas, and the query of every step, the links of one replica in the next round.
 
 #include <cstdio>
 #include <ctime>
@@ -44,7 +44,7 @@ Measured measure(const std::string& type, int n) {
     char text[32];
     std::snprintf(text, sizeof text, "%.9g", c.rho.value_or(-1));
     m.rho = c.rho ? text : "-";
-    // Rounds that a run has not met before, as one rank sees them.
+    // Queries the links of one replica in rounds that were not queried before.
     constexpr int64_t kRounds = 200;
     volatile size_t links = 0;
     at = now();
@@ -74,7 +74,7 @@ int main() {
     for (const GraphEntry& entry : graph_table()) {
         if (entry.name == "file") continue;
         const Measured large = measure(entry.name, kLarge);
-        // All pairs of 65,536 replicas are not a graph to build; fastest and matched ones neither.
+        // Some types refuse 65,536 replicas: complete graphs, and graphs found by optimisation.
         const Measured huge = measure(entry.name, kHuge);
         std::printf("%-22s %s    %s\n", entry.name.c_str(), text(large).c_str(),
                     text(huge).c_str());

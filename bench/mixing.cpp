@@ -1,8 +1,7 @@
-// Passes over rows against plain copies: mixing of 16 replicas of a million parameters in one
-// process, statistics over them, updates. All cases take turns with a memcpy of the rows, round
-// after round, and a ratio is the median over rounds of (bytes per second of the case) / (of the
-// copy beside it), so that a disturbance of the machine meets both. Fails where the mixing misses
-// its requirement.
+// Compares kernels over rows with plain copies: mixing, statistics and updates of 16 replicas with
+// a million parameters in one process. Every case alternates with a memcpy of the rows, so that
+// disturbances of the machine affect both. A ratio is the median over rounds of the case's bytes
+// per second over those of the neighbouring copies. Fails if mixing misses its requirements.
 //   bench_mixing [rounds] [columns]      defaults: 15 1000000
 
 #include <time.h>
@@ -30,7 +29,7 @@ constexpr int kReplicas = 16;
 constexpr double kRequiredShare = 0.70;  // of the copy's bandwidth
 constexpr double kRequiredSpread = 1.5;  // slowest over fastest graph
 
-/// Whose parameters replica i uses, all with the same weight; the torus is 4 x 4.
+/// Returns the replicas that replica i averages, all with the same weight; the torus is 4 x 4.
 using Neighbours = std::vector<int> (*)(int);
 std::vector<int> ring(int i) { return {(i + 15) % 16, i, (i + 1) % 16}; }
 std::vector<int> torus(int i) {
@@ -58,7 +57,7 @@ enum class Mixing { none, in_place, to_other_rows };
 
 struct Case {
     std::string name;
-    double bytes;  // read and written, if every row moves once
+    double bytes;  // read and written, if every row is moved once
     std::function<void()> run;
     Mixing mixing;
     std::vector<double> seconds = {}, ratios = {};
@@ -69,7 +68,7 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-/// Seconds on the processor: everything here is one thread, and waiting for a core is not its cost.
+/// Returns processor seconds of this thread, so that waiting for a core does not count.
 double timed(const std::function<void()>& work) {
     const auto now = [] {
         timespec at{};
@@ -99,14 +98,14 @@ void verify(Neighbours neighbours, Rows x, Rows out) {
     }
 }
 
-/// The rows that all cases work on, and the cases.
+/// The cases and the rows that they use.
 struct Bench {
     Layout layout;
     Buffer x_buffer, out_buffer, g_buffer, v_buffer, m_buffer;
     Rows x, out, g, v, m;
     double bytes;  // of the rows of all replicas
     std::vector<double> mean, sums;
-    const Placed<double> no_decay = std::vector<double>{0.0};
+    const ReadOnlyArray<double> no_decay = std::vector<double>{0.0};
     std::vector<Case> cases;
 
     explicit Bench(int64_t parameters) {
@@ -168,7 +167,7 @@ struct Bench {
         add("sgd", 3 * bytes, [=] { sgd(0, nullptr); });
         add("sgd, update's norm too", 3 * bytes, [=, this] { sgd(0, sums.data()); });
         add("sgd with momentum", 5 * bytes, [=] { sgd(0.9, nullptr); });
-        const AdamNumbers adam{1e-4, 0.9, 0.999, 1e-8, 10, false, no_decay};
+        const AdamHyperparameters adam{1e-4, 0.9, 0.999, 1e-8, 10, false, no_decay};
         add("adam", 7 * bytes,
             [=, this] { adam_update(layout, x, x, x, g, v, m, {}, layout.all(), adam, nullptr); });
         const auto accum_adam = [=, this](int64_t window) {
@@ -178,7 +177,7 @@ struct Bench {
         add("accum_adam, a window's last", 9 * bytes, [=] { accum_adam(5); });
     }
 
-    /// Seconds of a plain copy, over all rounds; fills in the cases.
+    /// Measures all cases and stores their times. Returns the seconds of the plain copies.
     std::vector<double> measure(int rounds) {
         const auto copy = [this] {
             std::memcpy(out.data, x.data, static_cast<size_t>(x_buffer.bytes()));
@@ -203,7 +202,7 @@ void print_row(const std::string& name, double seconds, double bytes, double sha
                 share);
 }
 
-/// Prints the mixing's two requirements and whether they hold.
+/// Prints both requirements of mixing. Returns true if they are met.
 bool meets_requirements(const std::vector<Case>& cases) {
     double worst = 1e300, spread = 1;
     for (const Mixing kind : {Mixing::in_place, Mixing::to_other_rows}) {
@@ -218,7 +217,7 @@ bool meets_requirements(const std::vector<Case>& cases) {
     }
     std::printf("mixing, least share of the copy's bandwidth: %.2f (required: %.2f)\n", worst,
                 kRequiredShare);
-    std::printf("mixing, dearest over cheapest graph: %.2f (at most: %.2f)\n", spread,
+    std::printf("mixing, slowest over fastest graph: %.2f (at most: %.2f)\n", spread,
                 kRequiredSpread);
     return worst >= kRequiredShare && spread <= kRequiredSpread;
 }

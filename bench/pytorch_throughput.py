@@ -1,7 +1,8 @@
-"""Training throughput of PyTorch's eager mode: a model, one thread, SGD. Prints samples per second
-(of processor time), the best and the median of rounds of a few seconds in all.
+"""Measure the training throughput of PyTorch's eager mode: one model, one thread, SGD. Prints the
+best and the median samples per second of processor time over several rounds; `seconds` is the
+length of all rounds together.
 
-  pytorch_throughput.py [seconds] [model] [--plain]      --plain: contiguous tensors, in place of
+  pytorch_throughput.py [seconds] [model] [--plain]      --plain: contiguous tensors instead of
                                                          channels_last
 """
 
@@ -20,7 +21,8 @@ except ImportError:
     sys.exit(2)
 from torch_models import MODELS
 
-# name: options, shape of an input, classes, batch, steps of a round; kCases in throughput.cpp
+# name: options, shape of an input, classes, batch size, steps per round. kCases in throughput.cpp
+# must describe the same cases.
 CASES = {
     "resnet20": ({}, [3, 32, 32], 10, 32, 5),
     "resnet50": ({}, [3, 64, 64], 1000, 16, 1),
@@ -38,7 +40,7 @@ name = words[1] if len(words) > 1 else "resnet20"
 options, shape, classes, batch, steps = CASES[name]
 
 model = MODELS[name](shape, classes, **options).train()
-if len(shape) < 3:      # texts, or pairs of sentences: tokens from 3 on are no marks of them
+if len(shape) < 3:      # texts or pairs of sentences; tokens 0 to 2 are special marks
     inputs = torch.randint(3, classes, (batch, *shape))
     labels = torch.randint(classes, (batch * shape[-1],))
 else:

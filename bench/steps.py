@@ -1,4 +1,4 @@
-"""Step times of runs of the real program, for bench/recording, bench/ranks and bench/peers."""
+"""Helpers of the benchmarks that run the program and read step times from its result files."""
 
 import argparse
 import json
@@ -13,16 +13,16 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def own_python():
-    """Starts the script again with the project's Python, which has what it needs: that of .venv,
-    or that beside a build with CUDA."""
+    """Restart the script with a Python of the project that has h5py (.venv or .venv-cuda). Exit
+    with status 2 if there is none."""
     for environment in ".venv", ".venv-cuda":
         python = ROOT / environment / "bin" / "python"
         if python.exists() and subprocess.run([python, "-c", "import h5py"],
                                               capture_output=True).returncode == 0:
             os.execv(python, [str(python), *sys.argv])
-    setup = ROOT / "scripts" / "setup"  # a kit has none
-    print(f"{sys.argv[0]}: no h5py for {sys.executable}, and no {ROOT}/.venv/bin/python that has "
-          f"it: {'run scripts/setup' if setup.exists() else 'pip install h5py'}", file=sys.stderr)
+    setup = ROOT / "scripts" / "setup"  # the GPU kit does not contain it
+    print(f"{sys.argv[0]}: neither {sys.executable} nor {ROOT}/.venv/bin/python has h5py: "
+          f"{'run scripts/setup' if setup.exists() else 'pip install h5py'}", file=sys.stderr)
     sys.exit(2)
 
 
@@ -32,9 +32,10 @@ except ImportError:
     own_python()
 
 PROGRAM = os.environ.get("DBENCH_PROGRAM", str(ROOT / "build" / "dbench"))
-WARM_UP = 3   # iterations not counted
+WARM_UP = 3   # iterations that are not measured
 
-# ResNet-20, batch 32, on generated images; evaluation only at the ends, on few samples.
+# ResNet-20 with batch size 32 on generated images. It is evaluated only at the start and the end,
+# on few samples.
 SPEC = {
     "model": "resnet20",
     "data": {"type": "shapes", "train": 8192, "test": 64, "batch_size": 32},
@@ -45,7 +46,7 @@ NOTHING_RECORDED = {"norms": False, "variance": {"kind": "off"}}
 
 
 def numbers(about, name, default, many=False):
-    """What the command line gives: one number of 1 at least, or many."""
+    """Return the number on the command line, or a list of numbers; each must be at least 1."""
     def read(word):
         if int(word) < 1:
             raise argparse.ArgumentTypeError(f"{word} is below 1")
@@ -58,7 +59,8 @@ def numbers(about, name, default, many=False):
 
 
 def command(folder, name, changes, launcher=()):
-    """Words of a run of SPEC with changes, whose files `name` are in the folder."""
+    """Return the command of a run of SPEC with changes. It writes its spec and result file to
+    `folder`, as `name`.json and `name`.h5."""
     spec = Path(folder) / f"{name}.json"
     spec.write_text(json.dumps({**SPEC, **changes, "output": str(Path(folder) / f"{name}.h5")}))
     return [*launcher, PROGRAM, "run", str(spec), "--overwrite", "--quiet"]
@@ -69,7 +71,7 @@ def start(folder, name, changes, launcher=()):
 
 
 def apart(folder, replicas):
-    """A graph without edges, W = I: nothing is exchanged."""
+    """Return a graph without edges (W = I), with which nothing is exchanged."""
     path = Path(folder).resolve() / "identity.txt"
     path.write_text("".join(" ".join(str(int(i == j)) for j in range(replicas)) + "\n"
                             for i in range(replicas)))
@@ -77,13 +79,14 @@ def apart(folder, replicas):
 
 
 def times(folder, name, parts=("step_time",), warm_up=WARM_UP):
-    """Seconds of every counted iteration (rows) on every rank (columns): the sum of `parts`."""
+    """Return the seconds of every measured iteration (rows) on every rank (columns), as the sum of
+    the columns `parts`."""
     with h5py.File(Path(folder) / f"{name}.h5") as file:
         return sum(file[f"iterations/{part}"][warm_up:] for part in parts)
 
 
 def steps(folder, name, parts=("step_time",)):
-    """Seconds of every counted iteration: the slowest rank's."""
+    """Return the seconds of every measured iteration on the slowest rank."""
     return times(folder, name, parts).max(axis=1).tolist()
 
 
@@ -93,7 +96,7 @@ def mpirun(ranks):
 
 
 def alternate(rounds, measures):
-    """Medians over the rounds of what each measure, called in turn, returns."""
+    """Call all measures in turn, round after round, and return the median of each."""
     seen = {name: [] for name in measures}
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(rounds):

@@ -1,7 +1,8 @@
-// Training throughput of a model, one thread; forward, backward and the SGD update on the arena.
-// Prints samples per second, the best and the median of rounds of a few seconds in all. Seconds are
-// of processor time, so that other work on the machine matters less.
-//   bench_throughput [seconds] [model]      a name of kCases; without, the names
+// Measures the training throughput of a model on one thread: forward pass, backward pass and SGD
+// update on the arena. Prints the best and the median samples per second of several rounds;
+// `seconds` is the length of all rounds. It uses processor time, so that other work on the machine
+// matters less.
+//   bench_throughput [seconds] [model]      model: a name in kCases; without it, prints the names
 
 #include <torch/torch.h>
 
@@ -27,13 +28,13 @@ using namespace dbench::train;
 
 namespace {
 
-/// What is trained: a row of CASES in pytorch_throughput.py says the same.
+/// A model and its batches; CASES in pytorch_throughput.py must describe the same cases.
 struct Case {
     const char *name, *model;
     std::vector<int64_t> shape;
     int64_t classes, batch;
     bool tokens = false;
-    int steps = 1;  ///< of a round
+    int steps = 1;  ///< per round
 };
 
 const Case kCases[] = {
@@ -86,7 +87,7 @@ int main(int argc, char** argv) {
     batch.shape.insert(batch.shape.end(), found->shape.begin(), found->shape.end());
     batch.order = model->order();
     batch.tokens = found->tokens;
-    // Tokens that stand for text, so sentences without padding.
+    // Only tokens of text, without special marks, so that sentences have no padding.
     const torch::Tensor inputs = found->tokens ? torch::randint(data::kEndToken + 1, found->classes,
                                                                 batch.shape, torch::kInt64)
                                                : torch::randn(batch.shape);
@@ -95,7 +96,7 @@ int main(int argc, char** argv) {
         batch.row_terms.assign(static_cast<size_t>(batch.count), found->shape.back());
     }
     const torch::Tensor labels = torch::randint(found->classes, {batch.terms}, torch::kInt64);
-    batch.inputs = inputs.data_ptr();  // random numbers: the same in any memory order
+    batch.inputs = inputs.data_ptr();  // random numbers, so the memory order does not matter
     batch.labels = labels.data_ptr<int64_t>();
 
     int64_t t = 0;

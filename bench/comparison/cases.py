@@ -1,7 +1,8 @@
-"""What bench/peers compares: cases of others and of DBench, and which exchange the same.
+"""The cases of bench/peers, of DBench and of other programs, and which of them exchange the same.
 
-`sends` is what a rank sends in an iteration, in models, on average, for n ranks of which `node`
-make a node: the least by which a sum over a group or a message to a neighbour can be had.
+The functions in SENDS return what a rank sends per iteration on average, in models, with n ranks of
+which `node` form a node. It is the least that a sum over a group, or a message to a neighbour,
+requires.
 """
 
 from dataclasses import dataclass, field
@@ -31,9 +32,9 @@ SENDS = {"none": lambda n, node: 0, "gradients": to_everybody, "complete": to_ev
 
 @dataclass(frozen=True)
 class Case:
-    """`name` is side/what; `exchange` a key of SENDS, the same for cases that can stand in for each
-    other; `spec` what DBench's spec says of it, with a graph without edges where it names none;
-    `whole` names the case that is the same in float32, of one in 16 bits."""
+    """A case. `name` is program/variant. `exchange` is a key of SENDS; cases with the same key can
+    replace each other. `spec` holds the keys of DBench's spec; if it names no graph, the graph has
+    no edges. For a case in 16 bits, `whole` names the same case in float32."""
     name: str
     exchange: str
     spec: dict = field(default_factory=dict, hash=False)
@@ -53,14 +54,14 @@ IN_16_BITS = " in 16 bits"
 
 
 def in_16_bits(case):
-    """A case that sends rows, or gradients, in bfloat16; MPI's own sums do not know it."""
+    """Return the case with rows or gradients in bfloat16, which MPI's own sums do not support."""
     name = case.name.removeprefix("dbench/").removesuffix("/awc")
     return Case(f"dbench/bfloat16/{name}", case.exchange + IN_16_BITS,
                 {**case.spec, "message": "bfloat16", "reduction": "reproducible"}, case.name)
 
 
 def orders(graph, exchange):
-    """ATC and AWC on one graph; `graph` without its keys is the name."""
+    """Yield the orders ATC and AWC on one graph; the case is named after the graph's type."""
     name = graph if isinstance(graph, str) else graph["type"]
     for short, order in (("atc", "adapt_then_combine"), ("awc", "combine_while_adapt")):
         yield Case(f"dbench/{name}/{short}", exchange,
@@ -68,7 +69,7 @@ def orders(graph, exchange):
 
 
 def every_case(node):
-    """All of them, in the order in which they are measured; BlueFog, which has none, apart."""
+    """Return all cases in the order in which they are measured. BlueFog has no cases."""
     whole = [
         Case("pytorch/none", "none"),
         Case("pytorch/ddp", "gradients"),
@@ -93,8 +94,8 @@ def every_case(node):
 
 
 def chosen(patterns, node):
-    """The cases of which a pattern (* for any text) holds, and whether BlueFog is among them.
-    ValueError names a pattern of which nothing holds."""
+    """Return the cases that match a pattern (* stands for any text), and whether BlueFog matches
+    one. Raise ValueError for a pattern that nothing matches."""
     cases = every_case(node)
     for pattern in patterns:
         if not any(fnmatch(name, pattern) for name in ["bluefog", *(case.name for case in cases)]):

@@ -1,4 +1,4 @@
-"""Environments of the others' programs: made once, below one folder, each a venv of its own."""
+"""Python environments of the other programs: each is a venv, made once below one folder."""
 
 import json
 import os
@@ -11,11 +11,11 @@ from pathlib import Path
 PEERS = ["torch==2.11.0", "decent-dp==0.2.3", "numpy"]
 BLUEFOG = "bluefog==0.3.0"
 DOWNLOAD = "about 2.7 GB to download, 4.8 GB on the disk: PyTorch 2.11 with its CUDA libraries"
-NEEDED = 9 << 30  # bytes: while pip unpacks, archives and contents lie there
+NEEDED = 9 << 30  # bytes; while pip unpacks, both archives and contents are on the disk
 
 
 class Unavailable(Exception):
-    """What cannot be had here; says why, and what to try."""
+    """An environment cannot be made; the message says why, and what to try."""
 
 
 def default_folder():
@@ -28,23 +28,23 @@ def make_venv(folder):
     made = subprocess.run([sys.executable, "-m", "venv", folder], capture_output=True, text=True)
     if made.returncode:
         raise Unavailable(f"{folder} cannot be made ({last_line(made.stdout + made.stderr)}): "
-                          "apt-get install python3-venv, or another --environment")
+                          "apt-get install python3-venv, or choose another --environment")
 
 
 def last_line(text):
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "no message"
 
 
 def why_pip_failed(text):
-    """The exception that ended a build or, where there is none, pip's own last word."""
+    """Return the exception that ended a build or, if there is none, pip's last error."""
     raised = re.findall(r"^\s*(\w+(?:Error|Exception): .+?)\s*$", text, re.M)
     said = re.findall(r"^\s*(?:ERROR|error): (.+?)\s*$", text, re.M)
     return (raised or said or [last_line(text)])[-1]
 
 
 def peers_python(folder):
-    """The Python with PyTorch and Decent-DP below `folder`, made where it is not there yet."""
+    """Return the Python with PyTorch and Decent-DP below `folder`; install it if necessary."""
     venv = Path(folder) / "decent-dp"
     python, stamp = venv / "bin" / "python", venv / "installed"
     wanted = "\n".join(PEERS)
@@ -65,8 +65,8 @@ def peers_python(folder):
 
 
 def bluefog(folder):
-    """What became of installing BlueFog, in words. Tried once, in a venv that sees the PyTorch of
-    `peers_python` instead of another copy."""
+    """Return a sentence about the installation of BlueFog. It is tried once, in a venv that shares
+    the PyTorch of `peers_python`."""
     venv = Path(folder) / "bluefog"
     outcome = venv / "outcome.json"
     if outcome.exists():
@@ -87,7 +87,7 @@ def bluefog(folder):
         if done.returncode:
             break
     (venv / "pip.log").write_text(said)
-    found = (f"{BLUEFOG} cannot be installed beside {PEERS[0]}: {why_pip_failed(said)}"
-             if done.returncode else f"{BLUEFOG} was installed, but bench/peers has no case of it")
+    found = (f"{BLUEFOG} cannot be installed with {PEERS[0]}: {why_pip_failed(said)}"
+             if done.returncode else f"{BLUEFOG} was installed, but bench/peers has no case for it")
     outcome.write_text(json.dumps(found))
     return found

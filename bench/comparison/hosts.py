@@ -1,6 +1,6 @@
-"""Hosts on this machine: network, mount and UTS namespaces, each joined to one switch by a link of
-a given rate in both directions (tbf). They live as long as the process that made them: nothing is
-left of them even after kill -9."""
+"""Emulated hosts on this machine: network, mount and UTS namespaces, each connected to one switch
+by a link with a given rate in both directions (tbf). They exist as long as the process that made
+them; nothing is left of them even after kill -9."""
 
 import ctypes
 import os
@@ -11,13 +11,13 @@ import subprocess
 import time
 from pathlib import Path
 
-NETWORK = "10.79.0"  # behind the switch, which is in a namespace of its own: it meets no other
+NETWORK = "10.79.0"  # only inside the namespaces, so it cannot collide with another network
 LATENCY = "50ms"
 PREFIXES = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 
 
 def bits_per_second(rate):
-    """Of a rate as tc reads it, in bits: 1gbit, 200mbit."""
+    """Return the bits per second of a rate in tc's notation, such as 1gbit or 200mbit."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([kmgt]?)bit", rate)
     if not found or not float(found[1]):
         raise ValueError(f"--rate {rate}: not a rate such as 1gbit or 200mbit")
@@ -25,10 +25,10 @@ def bits_per_second(rate):
 
 
 def why_not(rate):
-    """Why hosts with links of that rate cannot be made here, with the remedy; None where they
+    """Return why hosts with links of this rate cannot be made here, with a remedy, or None if they
     can."""
     if os.geteuid() != 0:
-        return "shaped hosts are network namespaces, which only root makes: start this with sudo"
+        return "emulated hosts are network namespaces, which require root: start this with sudo"
     for program, package in (("ip", "iproute2"), ("tc", "iproute2"), ("unshare", "util-linux"),
                              ("nsenter", "util-linux")):
         if not shutil.which(program):
@@ -37,12 +37,13 @@ def why_not(rate):
         with Hosts(1, rate):
             return None
     except OSError as error:
-        return (f"{error}: in a container, start it with --privileged; else the kernel needs its "
-                "modules veth, bridge and sch_tbf (modprobe)")
+        return (f"{error}: start a container with --privileged; outside a container, load the "
+                "kernel modules veth, bridge and sch_tbf (modprobe)")
 
 
 def tcp():
-    """The kernel's settings that new hosts inherit and their times depend on; None: not known."""
+    """Return the kernel's TCP settings that new hosts inherit and that affect times; None means
+    unknown."""
     def setting(name):
         path = Path("/proc/sys/net/ipv4") / name
         return path.read_text().strip() if path.exists() else None
@@ -51,7 +52,7 @@ def tcp():
 
 
 def die_with_parent():
-    """Between fork and exec: whoever kills us ends what we started."""
+    """Make a child end with this process. It is called between fork and exec."""
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 
 
@@ -62,7 +63,7 @@ def command(*words):
 
 
 class Hosts:
-    """`count` hosts for the length of a `with`."""
+    """Context manager with `count` hosts."""
 
     def __init__(self, count, rate):
         self.count, self.rate = count, rate
@@ -83,7 +84,7 @@ class Hosts:
         self.holders = []
 
     def hold(self):
-        """A process that keeps new namespaces alive."""
+        """Start a process that keeps new namespaces alive; return the words that enter them."""
         holder = subprocess.Popen(["unshare", "-n", "-m", "-u", "sleep", "infinity"], text=True,
                                   stderr=subprocess.PIPE, preexec_fn=die_with_parent)
         self.holders.append(holder)
@@ -126,11 +127,12 @@ class Hosts:
         return f"{NETWORK}.{i + 1}"
 
     def inside(self, i):
-        """Words that start a command on host i."""
+        """Return the words that start a command on host i."""
         return self.within(self.holders[i + 1])
 
     def launcher(self, mpirun, ranks, folder):
-        """mpirun's words for `ranks` ranks, dealt to the hosts in order; it runs at the switch."""
+        """Return the words of mpirun for `ranks` ranks, distributed to the hosts in order. mpirun
+        itself runs in the switch's namespace."""
         agent = Path(folder) / "agent"
         cases = "".join(f"    {self.address(i)}) pid={self.holders[i + 1].pid} ;;\n"
                         for i in range(self.count))

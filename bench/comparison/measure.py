@@ -1,4 +1,4 @@
-"""One run of one case: milliseconds of an iteration of the slowest rank."""
+"""Measure one run of one case: the milliseconds of an iteration on the slowest rank."""
 
 import json
 import os
@@ -21,12 +21,12 @@ WORKER = Path(__file__).with_name("worker.py")
 
 
 class Failed(Exception):
-    """A run that ended without a figure; says why."""
+    """A run ended without a result; the message says why."""
 
 
 @dataclass
 class Run:
-    """How every case of a comparison is run; `python` is that of the peers."""
+    """The settings of every run of a comparison; `python` is the Python of the other programs."""
     ranks: int
     iterations: int
     warm_up: int
@@ -56,13 +56,14 @@ class Run:
 
 
 def variables(**more):
-    """The environment of every rank: a thread each, no GPU."""
+    """Return the environment of every rank: one thread, no GPU."""
     return {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "",
             "LOGURU_LEVEL": "WARNING", "PMIX_MCA_psec": "native", **more}
 
 
 class Processes:
-    """Started together, with their words kept in files; all end when one fails or time is up."""
+    """Processes that run together. Their output goes to files; leaving the `with` block ends all of
+    them."""
 
     def __init__(self, folder):
         self.folder, self.started = Path(folder), []
@@ -91,7 +92,8 @@ class Processes:
                                                  preexec_fn=die_with_parent))
 
     def wait(self, seconds):
-        """Until all have ended well; Failed with the reason of the first that did not."""
+        """Wait until all processes have succeeded. Raise Failed with the reason of the first one
+        that fails, or when `seconds` are over."""
         deadline = time.monotonic() + seconds
         while True:
             ended = [process.poll() for process in self.started]
@@ -101,12 +103,13 @@ class Processes:
             if None not in ended:
                 return
             if time.monotonic() > deadline:
-                raise Failed(f"no end after {seconds:g} s (--timeout gives it longer)")
+                raise Failed(f"not finished after {seconds:g} s (see --timeout)")
             time.sleep(0.05)
 
 
 def reason(said, status):
-    """The line of stderr that tells most: the program's own error, else the last exception."""
+    """Return the most useful line of stderr: dbench's error, otherwise the last exception,
+    otherwise the last line."""
     lines = [line.strip() for line in said.splitlines()]
     own = [line for line in lines if line.startswith("dbench: error: ")]
     raised = [line.split(": ", 1)[-1] if line.startswith("[rank") else line for line in lines
@@ -116,7 +119,7 @@ def reason(said, status):
 
 
 def measure(case, model, run, hosts=None):
-    """Milliseconds, on this machine or on `hosts`; Failed with a reason."""
+    """Return the milliseconds, on this machine or on `hosts`. Raise Failed with a reason."""
     with tempfile.TemporaryDirectory(prefix="dbench-peers-") as folder, \
             Processes(folder) as processes:
         measured = ours if case.ours else theirs
@@ -130,7 +133,7 @@ def ours(case, model, run, hosts, folder, processes):
     words = steps.command(folder, "run", run.spec(case, model, folder), launcher)
     processes.start(words, variables())
     processes.wait(run.timeout)
-    parts = ("step_time", "time_profile")  # what little is recorded takes time of an iteration, too
+    parts = ("step_time", "time_profile")  # recording is a part of every iteration, too
     return steps.times(folder, "run", parts, run.warm_up).mean(axis=0).max().item() * 1e3
 
 

@@ -1,4 +1,4 @@
-"""What was measured, as a dictionary for JSON and as a table."""
+"""Summarise the measurements of bench/peers as a dictionary (for JSON) and as a table."""
 
 import statistics
 
@@ -7,16 +7,16 @@ RATIOS = {"over_whole": "over float32", "over_floor": "over the wire's floor"}
 
 
 def best(cases, rows, names):
-    """The least median of those of `names` that were measured; None where none was."""
+    """Return the smallest median of the cases in `names`, or None if none was measured."""
     return min((rows[case.name]["median"] for case in cases
                 if case.name in names and "median" in rows[case.name]), default=None)
 
 
 def summary(cases, seen, failed):
-    """Per case's name: its rounds in ms, their median and range, and ratios of medians: over no
-    exchange on the same side, over the best peer that exchanges the same, over the best peer that
-    exchanges at all, and, in 16 bits, over the same in float32. `seen` maps names to milliseconds
-    of the rounds, `failed` to reasons."""
+    """Return for each case's name its rounds in ms, their median and range, and ratios of medians:
+    over the same program without exchange, over the best other program that exchanges the same,
+    over the best other program that exchanges anything and, for 16 bits, over the same case in
+    float32. `seen` maps names to the milliseconds of the rounds, `failed` maps names to reasons."""
     rows: dict = {}
     for case in cases:
         ms = seen.get(case.name, [])
@@ -42,8 +42,8 @@ def summary(cases, seen, failed):
 
 
 def floors(cases, rows, run, parameters, rate):
-    """Adds what the wire takes at least: bytes that a rank sends over the rate of its host's link.
-    Only for one rank a host."""
+    """Add the least time that the link needs: the bytes that a rank sends, divided by the rate of
+    its host's link. Valid only with one rank per host."""
     for case in cases:
         floor = case.sends(run.ranks, run.node) * parameters * 4 * 8 / rate * 1e3
         rows[case.name]["floor"] = floor
@@ -56,7 +56,7 @@ def cell(row, key):
 
 
 def table(rows, remarks=()):
-    """Lines of a table (Markdown). `remarks` are (name, words) of cases without a figure."""
+    """Return the lines of a Markdown table. `remarks` are (name, text) of cases without results."""
     more = [key for key in RATIOS if any(key in row for row in rows.values())]
     columns = COLUMNS + [RATIOS[key] for key in more]
     lines = ["| " + " | ".join(columns) + " |", "|---|" + "---:|" * (len(columns) - 1)]

@@ -1,4 +1,4 @@
-"""Cases in turn, A B C A B C, with a line of progress."""
+"""Run the cases in turn (A B C A B C), with a line of progress."""
 
 import sys
 import time
@@ -7,8 +7,8 @@ from .measure import Failed, measure
 
 
 class Progress:
-    """How far a comparison is, on stderr: one line that goes on on a terminal, in a log a line
-    about every 10 seconds."""
+    """Prints the progress of a comparison on stderr: a line that is updated in place on a terminal,
+    or a line about every 10 seconds in a log."""
 
     def __init__(self, total, stream=sys.stderr, clock=time.monotonic):
         self.total, self.done, self.stream, self.clock = total, 0, stream, clock
@@ -16,7 +16,8 @@ class Progress:
         self.said = -float("inf")
 
     def left(self, coming):
-        """Seconds that the runs to come will take, judged by those of their kind, else by all."""
+        """Return the estimated seconds of the remaining runs, from earlier runs of the same kind,
+        otherwise from all earlier runs."""
         known = [second for seconds in self.seconds.values() for second in seconds]
         if not known:
             return None
@@ -44,9 +45,9 @@ class Progress:
 
 
 def alternate(cases, part, rounds, run, progress, later=()):
-    """Milliseconds of every round, and the reasons of the cases that failed, both by name. A case
-    that failed is not tried again. `part` is (place, model, hosts); `later` are kinds of runs that
-    come after this part."""
+    """Return the milliseconds of every round, and the reasons of failed cases, both by name. A case
+    that failed is not tried again. `part` is (place, model, hosts); `later` lists the kinds of runs
+    after this part."""
     place, model, hosts = part
     seen, failed = {}, {}
     coming = [(place, model, case.name) for _ in range(rounds) for case in cases] + list(later)

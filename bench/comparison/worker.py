@@ -1,7 +1,8 @@
-"""One rank of a case of PyTorch or Decent-DP; bench/peers starts it, with its own Python.
+"""One rank of a case of PyTorch or Decent-DP. bench/peers starts it with the Python of those
+programs.
 
-Rank 0 prints, as JSON, the milliseconds of an iteration of the slowest rank: each rank's mean over
-the iterations after the warm-up.
+Rank 0 prints a JSON object with the milliseconds of an iteration on the slowest rank. Each rank's
+time is the mean over the iterations after the warm-up.
 """
 
 import argparse
@@ -16,7 +17,8 @@ M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # glibc's malloc.h
 
 
 def keep_freed_memory():
-    """As dbench does: no block is mapped by itself, and the heap never shrinks."""
+    """Configure the allocator as dbench does: no separately mapped blocks, and no shrinking
+    heap."""
     libc = ctypes.CDLL(None)
     if hasattr(libc, "mallopt"):
         libc.mallopt(M_MMAP_MAX, 0)
@@ -44,7 +46,7 @@ def optimizer_of(parameters, given):
 
 
 def trainer(model, given):
-    """The model as the case wraps it, and what to call after backward."""
+    """Return the model as the case wraps it, and the function to call after the backward pass."""
     name = given.case
     if name.startswith("decent-dp/"):
         from decent_dp.ddp import DecentralizedDataParallel
@@ -67,7 +69,7 @@ def trainer(model, given):
 
 
 def train(given):
-    """Seconds of an iteration of this rank."""
+    """Return the mean seconds of an iteration on this rank."""
     torch.manual_seed(1)
     bare, memory = model_and_format(given.model, given.hidden)
     model, update = trainer(bare.train().to(memory_format=memory), given)
@@ -84,7 +86,7 @@ def train(given):
         update()
     spent = time.perf_counter() - start
     if hasattr(model, "global_avg"):
-        model.global_avg(will_revert=False)  # what Decent-DP still sends has an end
+        model.global_avg(will_revert=False)  # waits for the messages that Decent-DP still sends
     return spent / given.iterations
 
 
@@ -103,7 +105,7 @@ def main():
     if words.rank == 0:
         print(json.dumps({"ms": slowest.item() * 1e3}), flush=True)
     dist.barrier()
-    os._exit(0)  # gloo's threads may still hold what ends with the others
+    os._exit(0)  # gloo's threads may wait for other ranks that have already ended
 
 
 if __name__ == "__main__":

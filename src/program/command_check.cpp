@@ -1,3 +1,5 @@
+// dbench check: prepares a spec as `run` does, without training, and prints the resolved spec, its
+// memory, traffic, graph and warnings.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -8,19 +10,20 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "program/commands.hpp"
-#include "program/placing.hpp"
-#include "program/recorded.hpp"
+#include "program/rank_placement.hpp"
+#include "program/result_plan.hpp"
+#include "program/resume.hpp"
 #include "program/stability.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 
 using base::bytes_text;
 using base::Json;
 
 namespace {
 
-// What graph is used from which iteration on; the rest of a long list is counted.
-void print_stages(const graphs::Staged& staged) {
+// Prints from which iteration on each graph is used; of a long list it counts the rest.
+void print_stages(const graphs::StagedSchedule& staged) {
     constexpr size_t kMost = 20;
     const auto stages = staged.stages();
     std::cout << "\ngraphs over the run\n";
@@ -29,10 +32,10 @@ void print_stages(const graphs::Staged& staged) {
                   << "\n";
     }
     if (stages.size() > kMost) {
-        std::cout << "  ... and " << stages.size() - kMost << " changes more\n";
+        std::cout << "  ... and " << stages.size() - kMost << " more changes\n";
     }
-    if (staged.wish()) {
-        std::cout << "  then as measured, among:";
+    if (staged.measure_request()) {
+        std::cout << "  then chosen by measurements, from:";
         for (size_t k = 0; k < staged.graphs(); ++k) {
             std::cout << (k ? ", " : " ") << staged.name(k);
         }
@@ -40,11 +43,10 @@ void print_stages(const graphs::Staged& staged) {
     }
 }
 
-std::string text_of(const data::Heterogeneity& h) {
+std::string command_check_text_of(const data::Heterogeneity& h) {
     char text[160];
     std::snprintf(text, sizeof text,
-                  "%lld to %lld, mean %.1f of %lld; shares %.3f from the whole set's (mean total "
-                  "variation)",
+                  "%lld to %lld, mean %.1f of %lld; mean total variation %.3f from the whole set",
                   static_cast<long long>(h.labels_min), static_cast<long long>(h.labels_max),
                   h.labels_mean, static_cast<long long>(h.classes), h.total_variation);
     return text;
@@ -56,13 +58,13 @@ Json json_of(const data::Heterogeneity& h) {
             {"total_variation", h.total_variation}};
 }
 
-Json json_of(const Placed& placed) {
+Json json_of(const RankPlacement& rank_placement) {
     const auto seconds = [](std::optional<double> value) {
         return value ? Json(*value) : Json(nullptr);
     };
-    return {{"slots", placed.slots},
-            {"seconds", seconds(placed.seconds)},
-            {"linear_seconds", seconds(placed.linear_seconds)}};
+    return {{"slots", rank_placement.slots},
+            {"seconds", seconds(rank_placement.seconds)},
+            {"linear_seconds", seconds(rank_placement.linear_seconds)}};
 }
 
 Json delays_json(const train::Estimates& e) {
@@ -72,13 +74,13 @@ Json delays_json(const train::Estimates& e) {
 std::string delays_text(const train::Estimates& e) {
     char text[200];
     std::snprintf(text, sizeof text,
-                  "mean seconds an iteration: %.3g of a replica, %.3g of the rank held up most, "
-                  "%.3g of the iteration's slowest rank",
+                  "mean seconds per iteration: %.3g of a replica, %.3g of the most delayed rank, "
+                  "%.3g of the slowest rank of each iteration",
                   e.replica_delay, e.rank_delay, e.slowest_delay);
     return text;
 }
 
-void print_text(const Setup& s, const train::Estimates& e) {
+void print_text_command_check(const PreparedRun& s, const train::Estimates& e) {
     const auto& layout = s.session->layout();
     std::cout << s.spec.resolved.dump(2) << "\n\n";
     const auto row = [](const char* name, const std::string& value) {
@@ -91,35 +93,38 @@ void print_text(const Setup& s, const train::Estimates& e) {
         return std::to_string(std::llround(each * static_cast<double>(e.per_epoch)));
     };
     row("iterations", std::to_string(e.iterations) + " (" + std::to_string(e.per_epoch) +
-                          " an epoch, of " + of_epoch(load.samples) + " samples" +
+                          " per epoch, with " + of_epoch(load.samples) + " samples" +
                           (load.tokens > 0 ? ", " + of_epoch(load.tokens) + " tokens)" : ")"));
     row("ranks", std::to_string(s.placement.ranks) + ", " + std::to_string(s.placement.count(0)) +
-                     " replicas on the fullest");
-    if (s.placed) row("placement", placement_text(s));
-    if (const auto h = s.session->heterogeneity()) row("labels per replica", text_of(*h));
-    const auto room = s.device->room();
+                     " replicas on the rank with the most");
+    if (s.rank_placement) row("placement", placement_text(s));
+    if (const auto h = s.session->heterogeneity())
+        row("labels per replica", command_check_text_of(*h));
+    const auto memory_info = s.device->memory_info();
     row("device",
-        s.device->name() + (room ? ", " + bytes_text(static_cast<double>(room->free)) +
-                                       " free of " + bytes_text(static_cast<double>(room->all))
-                                 : ""));
-    row(room ? "memory on a card" : "memory per rank",
-        bytes_text(static_cast<double>(e.memory_bytes)) + " and activations" +
+        s.device->name() +
+            (memory_info ? ", " + bytes_text(static_cast<double>(memory_info->free)) + " free of " +
+                               bytes_text(static_cast<double>(memory_info->all))
+                         : ""));
+    row(memory_info ? "memory on the GPU" : "memory per rank",
+        bytes_text(static_cast<double>(e.memory_bytes)) + " plus activations" +
             (e.data_bytes > 0
-                 ? ", of it training images " + bytes_text(static_cast<double>(e.data_bytes))
+                 ? "; includes training images " + bytes_text(static_cast<double>(e.data_bytes))
                  : std::string(" and data")) +
             (e.received_bytes > 0
-                 ? ", of it " +
+                 ? "; includes " +
                        std::string(e.link_message_bytes > 0 ? "messages" : "received rows") + " " +
                        bytes_text(static_cast<double>(e.received_bytes))
                  : std::string()));
     if (e.link_message_bytes > 0) {
         row("largest message", bytes_text(static_cast<double>(e.link_message_bytes)) +
-                                   " over each link, in each direction");
+                                   " over each link in each direction");
     }
-    row("sent per step", bytes_text(e.bytes_per_step) + " by all replicas, if each had a rank");
+    row("sent per step",
+        bytes_text(e.bytes_per_step) + " by all replicas together, as if each had its own rank");
     row("exact variance", e.profile_bytes_per_step > 0
                               ? bytes_text(e.profile_bytes_per_step) +
-                                    " a step between ranks, a model-sized reduction"
+                                    " per step between ranks, for a reduction of the model's size"
                               : "no traffic");
     char share[32];
     std::snprintf(share, sizeof share, "%.1f %%", 100 * e.evaluation_share);
@@ -127,14 +132,14 @@ void print_text(const Setup& s, const train::Estimates& e) {
     if (!s.spec.run.delays.empty()) row("delays", delays_text(e));
     row("result file", bytes_text(static_cast<double>(result_bytes(s))) + " before compression, " +
                            bytes_text(static_cast<double>(result_bytes(s) / e.iterations)) +
-                           " an iteration");
+                           " per iteration");
     row("output", s.spec.output);
     if (s.certificate) std::cout << "\n" << graphs::to_text(*s.certificate);
     if (s.growth) std::cout << stability_text(s.spec.algorithm, *s.growth);
     if (const auto* staged = s.session->staged()) print_stages(*staged);
 }
 
-Json stages_json(const graphs::Staged& staged) {
+Json stages_json(const graphs::StagedSchedule& staged) {
     Json all = Json::array();
     for (const auto& stage : staged.stages()) {
         all.push_back({{"first", stage.first}, {"graph", staged.name(stage.graph)}});
@@ -143,13 +148,14 @@ Json stages_json(const graphs::Staged& staged) {
 }
 
 Json device_json(const train::Device& device) {
-    const auto room = device.room();
+    const auto memory_info = device.memory_info();
     return {{"name", device.name()},
-            {"memory_bytes", room ? Json(room->all) : Json(nullptr)},
-            {"free_bytes", room ? Json(room->free) : Json(nullptr)}};
+            {"memory_bytes", memory_info ? Json(memory_info->all) : Json(nullptr)},
+            {"free_bytes", memory_info ? Json(memory_info->free) : Json(nullptr)}};
 }
 
-Json json_of(const Setup& s, const train::Estimates& e, const std::vector<std::string>& warnings) {
+Json json_of(const PreparedRun& s, const train::Estimates& e,
+             const std::vector<std::string>& warnings) {
     Json out;
     out["spec"] = s.spec.resolved;
     out["parameters"] = s.session->layout().numel();
@@ -160,10 +166,12 @@ Json json_of(const Setup& s, const train::Estimates& e, const std::vector<std::s
     out["bytes_per_step"] = e.bytes_per_step;
     out["profile_bytes_per_step"] = e.profile_bytes_per_step;
     out["result_bytes"] = result_bytes(s);
+    out["result_bytes_per_rank"] = result_bytes(s, 1) - result_bytes(s);
+    out["free_to_change"] = entries_free_to_change(s.spec.resolved);
     out["iterations"] = e.iterations;
     out["iterations_per_epoch"] = e.per_epoch;
     out["evaluation_share"] = e.evaluation_share;
-    out["placement"] = s.placed ? json_of(*s.placed) : Json(nullptr);
+    out["placement"] = s.rank_placement ? json_of(*s.rank_placement) : Json(nullptr);
     out["delays"] = s.spec.run.delays.empty() ? Json(nullptr) : delays_json(e);
     const auto labels = s.session->heterogeneity();
     out["partition"] = labels ? json_of(*labels) : Json(nullptr);
@@ -174,47 +182,48 @@ Json json_of(const Setup& s, const train::Estimates& e, const std::vector<std::s
     return out;
 }
 
-// One of several specs, in a line.
-std::string summary(const Setup& s, const train::Estimates& e) {
+// Returns the line that describes one of several specs.
+std::string summary(const PreparedRun& s, const train::Estimates& e) {
     return std::to_string(s.session->layout().numel()) + " parameters, memory per rank " +
            bytes_text(static_cast<double>(e.memory_bytes)) + ", sent per step " +
            bytes_text(e.bytes_per_step) + ", " + std::to_string(e.iterations) + " iterations (" +
-           std::to_string(e.per_epoch) + " an epoch)";
+           std::to_string(e.per_epoch) + " per epoch)";
 }
 
-void warn_of_length(const Setup& s, const train::Estimates& e) {
+void warn_of_length(const PreparedRun& s, const train::Estimates& e) {
     const auto& certificate = s.certificate;
     if (certificate && certificate->iterations_to_1e3 &&
         *certificate->iterations_to_1e3 > e.iterations) {
         base::warn("/length: the run is shorter than the " +
                    std::to_string(*certificate->iterations_to_1e3) +
-                   " iterations in which this graph reduces disagreement by 1000");
+                   " iterations that this graph needs to reduce disagreement by a factor of 1000");
     }
 }
 
-// What would keep the run, or might, from being what it says.
-std::vector<std::string> warnings_of(const comm::World& world, const Setup& s,
+// Returns warnings about settings that may make the run fail or differ from what was intended.
+std::vector<std::string> warnings_of(const comm::World& world, const PreparedRun& s,
                                      const train::Estimates& e) {
     auto all = s.session->warnings(e);
     const std::string memory =
         memory_obstacle({e.memory_bytes, s.device.get()}, world.local_size());
     if (!memory.empty()) all.push_back(memory);
-    if (!s.device->is_host() && !s.device->card()) {
-        all.push_back("/device: there is no card on " + world.host() +
-                      ": what its memory holds is not known");
+    if (!s.device->is_host() && !s.device->gpu()) {
+        all.push_back("/device: there is no GPU on " + world.host() +
+                      ", so the size of its memory is unknown");
     }
     return all;
 }
 
 int check_one(comm::World& world, const RunArguments& arguments, bool json) {
-    const Setup s = set_up(world, read_everywhere(world, arguments).front(), train::Use::planning);
+    const PreparedRun s =
+        prepare_run(world, read_specs(world, arguments).front(), train::DevicePurpose::planning);
     const auto estimates = s.session->estimate();
     if (world.rank() != 0) return 0;
     const auto warnings = warnings_of(world, s, estimates);
     if (json) {
         std::cout << json_of(s, estimates, warnings).dump(2) << "\n";
     } else {
-        print_text(s, estimates);
+        print_text_command_check(s, estimates);
         std::cout.flush();
     }
     for (const auto& warning : warnings) base::warn(warning);
@@ -222,7 +231,7 @@ int check_one(comm::World& world, const RunArguments& arguments, bool json) {
     return 0;
 }
 
-// Each by itself: what is wrong with one is said, and the others are checked all the same.
+// Checks each spec on its own: after an error in one spec, the others are still checked.
 int check_several(comm::World& world, const RunArguments& arguments, bool json) {
     Json all = Json::object();
     int status = 0;
@@ -230,8 +239,8 @@ int check_several(comm::World& world, const RunArguments& arguments, bool json) 
         RunArguments alone = arguments;
         alone.specs = {file};
         try {
-            const Setup s =
-                set_up(world, read_everywhere(world, alone).front(), train::Use::planning);
+            const PreparedRun s = prepare_run(world, read_specs(world, alone).front(),
+                                              train::DevicePurpose::planning);
             const auto estimates = s.session->estimate();
             if (world.rank() != 0) continue;
             if (json) {
@@ -239,7 +248,7 @@ int check_several(comm::World& world, const RunArguments& arguments, bool json) 
             } else {
                 std::cout << file << ": " << summary(s, estimates) << std::endl;
             }
-        } catch (const base::UserError& error) {  // on all ranks alike
+        } catch (const base::UserError& error) {  // thrown on all ranks
             status = base::kExitUser;
             if (world.rank() != 0) continue;
             const std::string what = error.what();
@@ -261,4 +270,4 @@ int command_check(comm::World& world, const RunArguments& arguments, bool json) 
                                        : check_several(world, arguments, json);
 }
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

@@ -1,3 +1,4 @@
+// dbench conform: prints the reports of the conformance checks (conform/conform.hpp).
 #include <cmath>
 #include <cstdio>
 #include <iostream>
@@ -9,14 +10,14 @@
 #include "conform/conform.hpp"
 #include "graphs/number_text.hpp"
 #include "program/commands.hpp"
-#include "program/member_words.hpp"
+#include "program/parse_member.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 namespace {
 
 using base::Json;
 
-Json to_json(const conform::Report& report) {
+Json command_conform_to_json(const conform::Report& report) {
     Json out{{"subject", report.title}, {"graph", report.graph}, {"passed", report.passed()}};
     if (!report.skipped.empty()) out["skipped"] = report.skipped;
     if (!report.note.empty()) out["note"] = report.note;
@@ -33,7 +34,7 @@ Json to_json(const conform::Report& report) {
     return out;
 }
 
-void print(const conform::Report& report) {
+void print_command_conform(const conform::Report& report) {
     std::printf("%s\n", report.title.c_str());
     if (!report.skipped.empty()) {
         std::printf("    skipped on %s: %s\n", report.graph.c_str(), report.skipped.c_str());
@@ -61,14 +62,14 @@ int command_conform(comm::World& world, const ConformArguments& arguments) {
     options.replicas = arguments.n;
     options.thorough = !arguments.quick;
     if (!arguments.graph.empty()) {
-        options.graph = graphs::resolve_graph(member_of_words(arguments.graph), "--graph");
+        options.graph = graphs::resolve_graph(parse_member(arguments.graph), "--graph");
     }
     if (world.size() > arguments.n) {
         throw base::UserError("conform: " + std::to_string(world.size()) + " ranks for " +
                               std::to_string(arguments.n) + " replicas: raise --n");
     }
-    const bool speaks = world.rank() == 0;
-    if (speaks && !arguments.json) {
+    const bool prints = world.rank() == 0;
+    if (prints && !arguments.json) {
         std::printf("%d replicas on %d ranks, float64; deviations are relative\n\n", arguments.n,
                     world.size());
     }
@@ -77,10 +78,11 @@ int command_conform(comm::World& world, const ConformArguments& arguments) {
     const auto take = [&](const conform::Report& report) {
         tried += report.skipped.empty();
         failed += !report.passed();
-        if (speaks && arguments.json) all.push_back(to_json(report));
-        if (speaks && !arguments.json) print(report);
+        if (prints && arguments.json) all.push_back(command_conform_to_json(report));
+        if (prints && !arguments.json) print_command_conform(report);
     };
-    for (const conform::Subject& subject : conform::subjects(arguments.algorithm)) {
+    for (const conform::ConformanceCase& subject :
+         conform::conformance_cases(arguments.algorithm)) {
         take(conform::conform(world, subject, options));
     }
     for (const conform::Equality& equality : conform::equalities()) {
@@ -91,11 +93,11 @@ int command_conform(comm::World& world, const ConformArguments& arguments) {
             take(conform::conform(world, equality, options));
         }
     }
-    if (speaks && arguments.json) std::cout << all.dump(2) << "\n";
-    if (speaks && !arguments.json) {
+    if (prints && arguments.json) std::cout << all.dump(2) << "\n";
+    if (prints && !arguments.json) {
         std::printf("\n%d of %d passed\n", tried - failed, tried);
     }
     return failed == 0 ? 0 : base::kExitFailed;
 }
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

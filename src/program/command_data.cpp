@@ -1,3 +1,4 @@
+// dbench data: packs photographs, learns byte pairs, and verifies the files of both.
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,19 +18,20 @@
 #include "program/commands.hpp"
 #include "program/progress.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 namespace {
 
 namespace fs = std::filesystem;
 using base::UserError;
 
-// One line that goes on on a terminal; in a log one about every ten seconds.
-class Lines {
+// Prints progress: a line that is updated in place on a terminal, or one line about every ten
+// seconds in a log.
+class PackProgress {
 public:
-    explicit Lines(int64_t all) : all_(all), terminal_(isatty(STDERR_FILENO) == 1) {}
+    explicit PackProgress(int64_t all) : all_(all), terminal_(isatty(STDERR_FILENO) == 1) {}
 
     void show(int64_t done, int64_t bytes) {
-        constexpr double kTerminal = 0.1, kLog = 10;  // seconds between two
+        constexpr double kTerminal = 0.1, kLog = 10;  // seconds between two lines
         const double spent = clock_.seconds();
         if (spent < next_ && done < all_) return;
         next_ = spent + (terminal_ ? kTerminal : kLog);
@@ -51,12 +53,12 @@ private:
     double next_ = 0;
 };
 
-void print(const data::Photographs& photographs) {
+void print_command_data(const data::Photographs& photographs) {
     std::printf("%lld photographs in %zu classes, %s\n", static_cast<long long>(photographs.size()),
                 photographs.classes.size(), photographs.digest().c_str());
 }
 
-void print(const data::BytePairs& pieces) {
+void print_command_data(const data::BytePairs& pieces) {
     std::printf("%lld pieces, %s\n", static_cast<long long>(pieces.size()),
                 data::digest(pieces.text()).c_str());
 }
@@ -74,7 +76,7 @@ int command_data_pack(const PackArguments& arguments) {
     }
     const auto photographs = data::photographs_in(
         arguments.folder, arguments.by_name ? data::ClassBy::name : data::ClassBy::folder, true);
-    Lines lines(photographs->size());
+    PackProgress lines(photographs->size());
     try {
         data::pack(*photographs, arguments.file, [&](int64_t done, int64_t bytes) {
             if (!arguments.quiet) lines.show(done, bytes);
@@ -82,7 +84,7 @@ int command_data_pack(const PackArguments& arguments) {
     } catch (const base::RunError& error) {
         throw UserError(std::string("data pack: ") + error.what());
     }
-    print(*data::packed_photographs(arguments.file));
+    print_command_data(*data::packed_photographs(arguments.file));
     return 0;
 }
 
@@ -97,7 +99,7 @@ int command_data_pieces(const PiecesArguments& arguments) {
     for (const std::string& path : arguments.texts) {
         const data::DataFile text = data::read_data_file(path, kMost, "where you have it from");
         if (text.size > kMost) {
-            throw UserError(path + ": is longer than 2 GiB: take a part of it");
+            throw UserError(path + ": is longer than 2 GiB: use a part of it");
         }
         std::ranges::move(data::lines_of(text.bytes), std::back_inserter(lines));
     }
@@ -109,22 +111,22 @@ int command_data_pieces(const PiecesArguments& arguments) {
     }
     if (pieces.size() < arguments.pieces) {
         base::warn("data pieces: " + std::to_string(pieces.size()) +
-                   " pieces, as no other pair stands twice in these texts");
+                   " pieces, because no other pair occurs twice in these texts");
     }
-    print(pieces);
+    print_command_data(pieces);
     return 0;
 }
 
 int command_data_verify(const std::string& file) {
     if (data::holds_pieces(file)) {
-        print(data::read_pieces(file));
+        print_command_data(data::read_pieces(file));
         return 0;
     }
     const auto photographs = data::packed_photographs(file);
     std::vector<uint8_t> room;
     for (int64_t k = 0; k < photographs->size(); ++k) photographs->bytes(k, room);
-    print(*photographs);
+    print_command_data(*photographs);
     return 0;
 }
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

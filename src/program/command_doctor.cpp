@@ -1,3 +1,5 @@
+// dbench doctor: reports on this build and machine, measures links, and inspects result files and
+// folders. Implements dbench version, too.
 #include <sys/statvfs.h>
 
 #include <cstdio>
@@ -18,32 +20,34 @@
 #include "profile/result_file.hpp"
 #include "profile/verify.hpp"
 #include "program/commands.hpp"
+#include "program/prepare_run.hpp"
 #include "program/provenance.hpp"
-#include "program/setup.hpp"
 #include "train/device/device.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 namespace {
 
-void print(const std::string& name, const std::string& value) {
+void print_command_doctor(const std::string& name, const std::string& value) {
     std::printf("%s%s\n", base::column(name, 17).c_str(), value.c_str());
 }
 
 void print_machine() {
     for (const auto& [name, value] : build_facts()) {
-        print(name, name == "NCCL"  ? comm::nccl_status()
-                    : name == "MPI" ? comm::mpi_status()
-                                    : value);
+        print_command_doctor(name, name == "NCCL"  ? comm::nccl_status()
+                                   : name == "MPI" ? comm::mpi_status()
+                                                   : value);
     }
-    for (const auto& [name, value] : train::card_facts()) print(name, value);
-    print("launcher", comm::launched_by_mpi() ? "MPI" : "none (one process)");
-    print("processors", std::to_string(usable_cpus()));
+    for (const auto& [name, value] : train::gpu_facts()) print_command_doctor(name, value);
+    print_command_doctor("launcher", comm::launched_by_mpi() ? "MPI" : "none (one process)");
+    print_command_doctor("processors", std::to_string(usable_cpus()));
     const char* root = std::getenv("DBENCH_DATA");
-    print("DBENCH_DATA", root ? root : "not set (data sets with files need it, or /data/root)");
-    for (const auto& set : data::data_status(root ? root : "")) print("  " + set.name, set.detail);
+    print_command_doctor("DBENCH_DATA",
+                         root ? root : "not set (data sets with files need it, or /data/root)");
+    for (const auto& set : data::data_status(root ? root : ""))
+        print_command_doctor("  " + set.name, set.detail);
 }
 
-/// The first rank on another host than rank 0's; rank 1 where there is none.
+/// Returns the first rank on another host than rank 0's, or rank 1 if all are on one host.
 int partner_of_first(const std::vector<std::string>& hosts) {
     for (size_t rank = 1; rank < hosts.size(); ++rank) {
         if (hosts[rank] != hosts[0]) return static_cast<int>(rank);
@@ -51,54 +55,56 @@ int partner_of_first(const std::vector<std::string>& hosts) {
     return 1;
 }
 
-/// Sums of rows, beside what a link of that speed allows; between hosts they may be far from it.
-void print_sum(comm::World& world, const comm::LinkSpeed& link, bool apart) {
+/// Measures the MPI library's all-reduce of rows and compares it with the time that the link needs.
+/// Warns if it is much slower than a link between hosts (`apart`) allows.
+void print_sum(comm::World& world, const comm::LinkSpeed& link, bool across_hosts) {
     const comm::SumSpeed sum = comm::measure_sum(world);
     if (world.rank() != 0) return;
     const double least = comm::SumSpeed::least(world.size(), link.both_ways / 2);
     char text[160], floor[80];
-    std::snprintf(text, sizeof text, "%.1f ms for %.1f MB by the library", 1e3 * sum.seconds,
+    std::snprintf(text, sizeof text, "%.1f ms for %.1f MB by the MPI library", 1e3 * sum.seconds,
                   comm::SumSpeed::bytes / 1e6);
-    std::snprintf(floor, sizeof floor, "; the link needs %.1f ms", 1e3 * least);
-    print("all-reduce", std::string(text) + (apart ? floor : ""));
-    constexpr double kFar = 1.4;
-    if (!apart || sum.seconds < kFar * least) return;
+    std::snprintf(floor, sizeof floor, "; the link needs at least %.1f ms", 1e3 * least);
+    print_command_doctor("all-reduce", std::string(text) + (across_hosts ? floor : ""));
+    constexpr double kSlowRatio = 1.4;
+    if (!across_hosts || sum.seconds < kSlowRatio * least) return;
     base::warn(
         "the MPI library's all-reduce takes much longer than the link needs: with \"reduction\": "
-        "\"library\" centralized training would seem slower than it is. Choose another of the "
-        "library's algorithms (Open MPI: OMPI_MCA_coll_libnbc_iallreduce_algorithm=1, a ring), or "
-        "\"reduction\": \"reproducible\"");
+        "\"library\" centralized training would look slower than it is. Choose another all-reduce "
+        "algorithm of the library (Open MPI: OMPI_MCA_coll_libnbc_iallreduce_algorithm=1, a ring), "
+        "or \"reduction\": \"reproducible\"");
 }
 
 void print_link(comm::World& world) {
     const std::vector<std::string> hosts = world.all_gather(world.host());
     const int other = partner_of_first(hosts);
-    const bool apart = hosts[other] != hosts[0];
+    const bool across_hosts = hosts[other] != hosts[0];
     const comm::LinkSpeed speed = comm::measure_link(world, 0, other);
     if (world.rank() == 0) {
         char text[160];
         std::snprintf(text, sizeof text, "%.0f MB/s one way, %.0f MB/s both ways together",
                       speed.one_way / 1e6, speed.both_ways / 1e6);
         const std::string where =
-            apart ? hosts[0] + " and " + hosts[other] : "ranks 0 and 1, one host";
-        print("link", std::string(text) + " (" + where + ")");
+            across_hosts ? hosts[0] + " and " + hosts[other] : "ranks 0 and 1, one host";
+        print_command_doctor("link", std::string(text) + " (" + where + ")");
     }
-    print_sum(world, speed, apart);
-    if (world.rank() != 0 || !apart || !speed.takes_turns()) return;
+    print_sum(world, speed, across_hosts);
+    if (world.rank() != 0 || !across_hosts || !speed.half_duplex()) return;
     base::warn(
-        "the link carries hardly more both ways than one way: times of decentralized "
-        "training, which sends both ways at once, would be too long. With Open MPI over "
-        "TCP leave OMPI_MCA_btl_tcp_flags to this program; else look at the link itself");
+        "the link carries hardly more data in both directions together than in one: decentralized "
+        "training sends in both directions at once and would look slower than it is. With Open MPI "
+        "over TCP, do not set OMPI_MCA_btl_tcp_flags (dbench sets it); otherwise check the link");
 }
 
-/// How rows reach the ranks of each host.
+/// Prints how ranks on the same host exchange rows, for each host.
 void print_hosts(comm::World& world) {
     const comm::HostMemory memory(world);
     const std::string mine = world.local_rank() == 0 ? memory.status() : "";
     const std::vector<std::string> hosts = world.all_gather(world.host());
     const std::vector<std::string> all = world.all_gather(mine);
     for (size_t rank = 0; world.rank() == 0 && rank < all.size(); ++rank) {
-        if (!all[rank].empty()) print("rows on a host", all[rank] + " (" + hosts[rank] + ")");
+        if (!all[rank].empty())
+            print_command_doctor("rows on a host", all[rank] + " (" + hosts[rank] + ")");
     }
 }
 
@@ -114,18 +120,19 @@ int inspect_machine() {
     return 0;
 }
 
-/// Of every pair of ranks, into a file that a spec's placement reads.
+/// Measures the links between all pairs of ranks and writes them to a file, which the placement of
+/// a spec can read.
 int write_links(const std::string& path) {
     if (!comm::launched_by_mpi()) {
         throw base::UserError(
-            "--links: one process has no links (they are measured between ranks): start "
+            "--links: needs at least two ranks (links are measured between ranks): start "
             "mpirun -n N dbench doctor --links " +
             path);
     }
     comm::World world{comm::launch()};
     std::optional<base::NewFile> file;
-    const auto on_first = [&](auto&& work) {
-        everywhere(world, [&] {
+    const auto on_rank_0 = [&](auto&& work) {
+        run_on_all_ranks(world, [&] {
             try {
                 if (world.rank() == 0) work();
             } catch (const base::RunError& error) {
@@ -134,17 +141,18 @@ int write_links(const std::string& path) {
         });
     };
     try {
-        on_first([&] { file.emplace("--links:", path); });  // known before anything is measured
+        // Opens the file before the measurement, so that a wrong path fails at once.
+        on_rank_0([&] { file.emplace("--links:", path); });
         const std::vector<std::string> hosts = world.gather(world.host());
         const graphs::Links links = comm::measure_links(world);
-        on_first([&] {
+        on_rank_0([&] {
             const std::string text = graphs::to_text(links, hosts);
             file->add(text.data(), text.size());
             file->close();
-            print("links", std::to_string(links.slots) + " slots, " + path);
+            print_command_doctor("links", std::to_string(links.slots) + " slots, " + path);
         });
     } catch (const base::UserError& error) {
-        // Thrown on all ranks alike: one says it.
+        // All ranks throw the same error; only rank 0 prints it.
         if (world.rank() == 0) base::report_error(error.what());
         return base::kExitUser;
     }
@@ -160,10 +168,11 @@ int inspect_file(const std::string& path) {
         std::fputs(profile::to_text(checked).c_str(), stdout);
         good = good && checked.damage.empty();
     } catch (const base::UserError&) {
-        if (found.readable) throw;  // else it was told above that it does not open
+        if (found.readable) throw;  // otherwise the inspection above has already reported it
     }
-    if (found.writer == profile::Writer::dead && profile::clear_flag(path)) {
-        print("cleared", "the dead writer's mark: the file opens as usual now");
+    if (found.writer == profile::Writer::dead && profile::clear_write_mark(path)) {
+        print_command_doctor("cleared",
+                             "the flag that the dead writer left: the file opens as usual now");
     }
     return good ? 0 : base::kExitUser;
 }
@@ -182,8 +191,8 @@ int command_doctor(const std::string& path, const std::string& links) {
 }
 
 int command_version() {
-    for (const auto& [name, value] : build_facts()) print(name, value);
+    for (const auto& [name, value] : build_facts()) print_command_doctor(name, value);
     return 0;
 }
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

@@ -1,3 +1,5 @@
+// dbench graph: prints a graph, or its certificate with traffic between nodes, costs of links and
+// the growth of an algorithm.
 #include <charconv>
 #include <cstdio>
 #include <iostream>
@@ -12,18 +14,18 @@
 #include "graphs/round_text.hpp"
 #include "graphs/schedules/staged.hpp"
 #include "program/commands.hpp"
-#include "program/member_words.hpp"
+#include "program/parse_member.hpp"
 #include "program/stability.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 
 using base::Json;
 using base::UserError;
 
 namespace {
 
-// A type that is made for nodes is made for those whose traffic is asked for.
-void give_nodes(Json& spec, int gpus_per_node) {
+// Passes --gpus-per-node to graph types that have a parameter of this name.
+void add_gpus_per_node(Json& spec, int gpus_per_node) {
     const auto* entry = base::find_entry(graphs::graph_table(), spec.at("type").get<std::string>());
     if (!entry || gpus_per_node == 0 || spec.contains("gpus_per_node")) return;
     for (const auto& parameter : entry->parameters) {
@@ -33,40 +35,40 @@ void give_nodes(Json& spec, int gpus_per_node) {
 
 Json spec_of(const GraphArguments& a) {
     Json spec{{"type", a.type}};
-    for (const auto& [key, text] : a.parameters) spec[key] = value_of_word(text);
-    give_nodes(spec, a.gpus_per_node);
+    for (const auto& [key, text] : a.parameters) spec[key] = parse_value(text);
+    add_gpus_per_node(spec, a.gpus_per_node);
     return spec;
 }
 
 Json compared_spec(const std::string& words, int gpus_per_node) {
-    Json spec = member_of_words(words);
-    give_nodes(spec, gpus_per_node);
+    Json spec = parse_member(words);
+    add_gpus_per_node(spec, gpus_per_node);
     return spec;
 }
 
-struct Looked {
+struct GraphReport {
     std::string name;
     std::unique_ptr<graphs::Schedule> schedule;
     graphs::Certificate certificate;
-    std::string growth;  // of the algorithm asked for, a line of text
-    Json json;           // of the certificate, and what was asked for beside it
+    std::string growth;  // of --algorithm, a line of text; empty without --algorithm
+    Json json;           // the certificate and all numbers that the options request
 };
 
-// Traffic between nodes: as placed, and under the best placement found.
-struct Between {
+// Traffic between nodes with the requested placement, and with the best one that was found.
+struct NodeTraffic {
     graphs::Traffic placed, best;
     graphs::Placement slots;
 };
 
-Between between_nodes(const graphs::Schedule& schedule, const GraphArguments& a,
-                      const graphs::Placement& placed) {
+NodeTraffic node_traffic(const graphs::Schedule& schedule, const GraphArguments& a,
+                         const graphs::Placement& placed) {
     const auto best = graphs::optimised_placement(schedule, a.gpus_per_node, a.seed);
     return {graphs::traffic(schedule, a.gpus_per_node, placed),
             graphs::traffic(schedule, a.gpus_per_node, best), best};
 }
 
-// The links between the slots of replicas, one replica a slot.
-graphs::Links links_of(const GraphArguments& a) {
+// Returns the links between the slots of the replicas, with one replica per slot.
+graphs::Links slot_links(const GraphArguments& a) {
     if (a.model_bytes <= 0) {
         throw UserError("graph: --links needs --model-bytes (seconds depend on how much is sent)");
     }
@@ -85,7 +87,7 @@ graphs::Links links_of(const GraphArguments& a) {
     return table.between(hosts);
 }
 
-// Where a replica is: by the links, where they are known.
+// Returns the requested placement; "optimised" uses the links if a file of links is given.
 graphs::Placement placement_of(const graphs::Schedule& schedule, const GraphArguments& a,
                                const graphs::Placement& best_by_links) {
     if (!a.links.empty() && a.placement == "optimised") return best_by_links;
@@ -95,21 +97,21 @@ graphs::Placement placement_of(const graphs::Schedule& schedule, const GraphArgu
     return graphs::placement_named(a.placement, schedule, a.gpus_per_node, a.seed);
 }
 
-Json to_json(const graphs::Traffic& traffic, double model_bytes) {
+Json command_graph_to_json(const graphs::Traffic& traffic, double model_bytes) {
     Json out{{"share", traffic.share}, {"worst_node_models", traffic.worst_node}};
     if (model_bytes > 0) out["worst_node_bytes"] = traffic.worst_node * model_bytes;
     return out;
 }
 
-Looked look(const std::string& name, const Json& spec, const GraphArguments& a) {
-    Looked l;
+GraphReport report_on(const std::string& name, const Json& spec, const GraphArguments& a) {
+    GraphReport l;
     l.name = name;
     l.schedule = graphs::make_graph(spec, {a.n, a.seed}, "graph");
     l.certificate = graphs::certify(*l.schedule, spec.at("type"), a.gamma);
     l.json = graphs::to_json(l.certificate);
     if (!a.algorithm.empty()) {
         const Json algorithm =
-            algorithms::resolve_algorithm(member_of_words(a.algorithm), "--algorithm");
+            algorithms::resolve_algorithm(parse_member(a.algorithm), "--algorithm");
         const auto growth = growth_on(algorithm, *l.schedule);
         l.json.update(stability_json(algorithm, growth));
         l.growth = stability_text(algorithm, growth);
@@ -117,7 +119,7 @@ Looked look(const std::string& name, const Json& spec, const GraphArguments& a) 
     if (a.model_bytes > 0) l.json["bytes_sent"] = l.certificate.models_sent * a.model_bytes;
     graphs::Placement cheapest;
     if (!a.links.empty()) {
-        const graphs::Links links = links_of(a);
+        const graphs::Links links = slot_links(a);
         const auto traffic = graphs::rank_traffic(*l.schedule, graphs::linear_placement(a.n));
         const auto seconds = [&](const graphs::Placement& slots) {
             return graphs::link_cost(traffic, links, a.model_bytes, slots);
@@ -129,15 +131,15 @@ Looked look(const std::string& name, const Json& spec, const GraphArguments& a) 
                            {"best", {{"seconds", seconds(cheapest)}, {"slots", cheapest}}}};
     }
     if (a.gpus_per_node > 0) {
-        const Between between =
-            between_nodes(*l.schedule, a, placement_of(*l.schedule, a, cheapest));
-        l.json["traffic"] = to_json(between.placed, a.model_bytes);
+        const NodeTraffic between =
+            node_traffic(*l.schedule, a, placement_of(*l.schedule, a, cheapest));
+        l.json["traffic"] = command_graph_to_json(between.placed, a.model_bytes);
         l.json["traffic"]["gpus_per_node"] = a.gpus_per_node;
         l.json["traffic"]["placement"] = a.placement;
-        l.json["traffic"]["best"] = to_json(between.best, a.model_bytes);
+        l.json["traffic"]["best"] = command_graph_to_json(between.best, a.model_bytes);
         l.json["traffic"]["best"]["slots"] = between.slots;
     }
-    if (const graphs::Staged* staged = std::as_const(*l.schedule).staged()) {
+    if (const graphs::StagedSchedule* staged = std::as_const(*l.schedule).staged()) {
         l.json["stages"] = Json::array();
         for (const auto& stage : staged->stages()) {
             l.json["stages"].push_back(
@@ -159,10 +161,10 @@ std::string traffic_text(const Json& traffic) {
                                   ? number(traffic["worst_node_bytes"]) + " bytes"
                                   : number(traffic["worst_node_models"]) + " models";
     return number(100 * traffic["share"].get<double>(), "%.1f") +
-           " % crosses nodes, busiest node sends " + worst + " in its worst round";
+           " % crosses nodes; the busiest node sends " + worst + " in its worst round";
 }
 
-void print_text(const Looked& l) {
+void print_text_command_graph(const GraphReport& l) {
     std::cout << graphs::to_text(l.certificate) << l.growth;
     const auto line = [](const std::string& name, const std::string& value) {
         std::cout << base::column(name, 26) << value << "\n";
@@ -178,7 +180,7 @@ void print_text(const Looked& l) {
     if (l.json.contains("links")) {
         const Json& links = l.json["links"];
         const auto seconds = [&](const Json& value) {
-            return "messages need " + number(value, "%.4g") + " s an iteration";
+            return "messages need " + number(value, "%.4g") + " s per iteration";
         };
         const auto placement = links["placement"].get<std::string>();
         if (placement != "linear") line("links, " + placement, seconds(links["seconds"]));
@@ -186,7 +188,7 @@ void print_text(const Looked& l) {
         line("links, best found", seconds(links["best"]["seconds"]));
     }
     if (l.json.contains("stages")) {
-        std::cout << "graphs over the run, an iteration an epoch\n";
+        std::cout << "graphs over the run, if an epoch is one iteration\n";
         for (const Json& stage : l.json["stages"]) {
             std::cout << "  from " << stage["first"] << ": " << stage["graph"].get<std::string>()
                       << "\n";
@@ -194,8 +196,8 @@ void print_text(const Looked& l) {
     }
 }
 
-// One row per graph; "-" where there is no such number.
-void print_table(const std::vector<Looked>& all, const GraphArguments& a) {
+// Prints one row per graph, with "-" for a number that does not exist.
+void print_table(const std::vector<GraphReport>& all, const GraphArguments& a) {
     std::vector<std::vector<std::string>> rows = {{"graph", "degree", "rho", "gap", "period",
                                                    "exact after", "rate", "to 1e-3", "n_W",
                                                    "messages", "models"}};
@@ -208,7 +210,7 @@ void print_table(const std::vector<Looked>& all, const GraphArguments& a) {
     if (!a.links.empty()) {
         for (const char* name : {"link s", "linear s", "best s"}) rows[0].push_back(name);
     }
-    for (const Looked& l : all) {
+    for (const GraphReport& l : all) {
         const Json& c = l.json;
         rows.push_back({l.name, number(c["degree"]["mean"]),
                         number(c["rho"].is_null() ? c["rho_expected"] : c["rho"]),
@@ -229,13 +231,14 @@ void print_table(const std::vector<Looked>& all, const GraphArguments& a) {
             rows.back().push_back(number(seconds, "%.4g"));
         }
     }
-    std::cout << base::aligned(rows)
-              << "per replica and iteration: messages, models (bytes sent over a model's); n_W: "
-                 "effective neighbours at gamma = "
-              << a.gamma << "\n";
+    std::cout
+        << base::aligned(rows)
+        << "messages and models (bytes sent, divided by the model's bytes) are per replica and "
+           "iteration; n_W: effective neighbours at gamma = "
+        << a.gamma << "\n";
 }
 
-// A:B, the rounds from A to B - 1.
+// Parses "A:B", the rounds from A to B - 1. Throws UserError.
 std::pair<int64_t, int64_t> rounds_of(const std::string& text) {
     int64_t first = -1, end = -1;
     const char *at = text.data(), *last = at + text.size();
@@ -262,19 +265,19 @@ int command_graph(const GraphArguments& a) {
     if (!a.compare.empty()) {
         if (!a.parameters.empty()) {
             throw UserError("graph: --" + a.parameters[0].first +
-                            " does not say for which of the compared graphs: write "
-                            "TYPE:KEY=VALUE in --compare");
+                            " cannot be used with --compare (it does not say which graph it "
+                            "belongs to): write TYPE:KEY=VALUE in --compare");
         }
-        std::vector<Looked> all;
+        std::vector<GraphReport> all;
         for (const std::string& word : a.compare) {
-            all.push_back(look(word, compared_spec(word, a.gpus_per_node), a));
+            all.push_back(report_on(word, compared_spec(word, a.gpus_per_node), a));
         }
         if (!a.json) {
             print_table(all, a);
             return 0;
         }
         Json list = Json::array();
-        for (const Looked& l : all) list.push_back(l.json);
+        for (const GraphReport& l : all) list.push_back(l.json);
         std::cout << list.dump(2) << "\n";
         return 0;
     }
@@ -293,13 +296,13 @@ int command_graph(const GraphArguments& a) {
         print_round(*graphs::make_graph(spec, {a.n, a.seed}, "graph"), a.round, a);
         return 0;
     }
-    const Looked l = look(a.type, spec, a);
+    const GraphReport l = report_on(a.type, spec, a);
     if (a.json) {
         std::cout << l.json.dump(2) << "\n";
     } else {
-        print_text(l);
+        print_text_command_graph(l);
     }
     return 0;
 }
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

@@ -1,3 +1,4 @@
+// dbench list: prints what a spec can name, from the tables that the spec reader uses.
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -10,7 +11,7 @@
 #include "program/spec_schema.hpp"
 #include "program/spec_tables.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 
 using base::Json;
 using base::Parameter;
@@ -19,7 +20,7 @@ namespace {
 
 std::string standard_text(const Parameter& p) {
     if (p.kind == Parameter::Kind::object) return "";
-    return p.standard.empty() ? " (required)" : " = " + p.standard;
+    return p.default_json.empty() ? " (required)" : " = " + p.default_json;
 }
 
 std::string whole_or_real(double value) {
@@ -27,14 +28,14 @@ std::string whole_or_real(double value) {
                                                        : Json(value));
 }
 
-// Every bound that a value has, for the keys outside families.
+// Returns the bounds of a value as text (printed for keys outside the families).
 std::string range_text(const Parameter& p) {
     std::string text;
-    if (std::isfinite(p.least)) {
-        text = (p.above_least ? "greater than " : "at least ") + whole_or_real(p.least);
+    if (std::isfinite(p.minimum)) {
+        text = (p.exclusive_minimum ? "greater than " : "at least ") + whole_or_real(p.minimum);
     }
-    if (std::isfinite(p.most)) {
-        text += (text.empty() ? "at most " : ", at most ") + whole_or_real(p.most);
+    if (std::isfinite(p.maximum)) {
+        text += (text.empty() ? "at most " : ", at most ") + whole_or_real(p.maximum);
     }
     return text.empty() ? "" : " [" + text + "]";
 }
@@ -61,22 +62,22 @@ Json parameters_json(const std::vector<Parameter>& parameters, bool ranges = fal
         Json item{{"help", p.help}};
         if (!p.members.empty()) item["members"] = parameters_json(p.members, ranges);
         if (!p.family.empty()) item["family"] = p.family;
-        if (p.standard.empty()) {
+        if (p.default_json.empty()) {
             item["required"] = true;
         } else if (p.kind != Parameter::Kind::object) {
-            item["default"] = Json::parse(p.standard);
+            item["default"] = Json::parse(p.default_json);
         }
         if (p.kind == Parameter::Kind::choice) item["choices"] = p.choices;
-        if (ranges && std::isfinite(p.least)) {
-            item[p.above_least ? "greater_than" : "at_least"] = p.least;
+        if (ranges && std::isfinite(p.minimum)) {
+            item[p.exclusive_minimum ? "greater_than" : "at_least"] = p.minimum;
         }
-        if (ranges && std::isfinite(p.most)) item["at_most"] = p.most;
+        if (ranges && std::isfinite(p.maximum)) item["at_most"] = p.maximum;
         out[p.name] = item;
     }
     return out;
 }
 
-// All members, or the one with this name.
+// Returns all members of a family, or only the one with this name.
 std::vector<const base::Entry*> members(const Family& f, const std::string& name) {
     std::vector<const base::Entry*> found;
     for (const base::Entry* entry : f.entries) {
@@ -92,13 +93,13 @@ void print_family(const Family& f, const std::string& name) {
         print_parameters(entry->parameters, "      ");
     }
     if (f.plural == "data") {
-        std::cout << "  every data set takes\n";
+        std::cout << "  keys of every data set\n";
         print_parameters(data::DataSpec::section().parameters(), "      ");
     }
     std::cout << "\n";
 }
 
-// The keys that stand at the top of a spec, or one of them with what it holds.
+// Prints all top-level keys of a spec, or one of them with its members.
 void list_keys(const std::vector<Parameter>& keys, const std::string& title, bool json) {
     if (json) {
         std::cout << Json{{title, parameters_json(keys, true)}}.dump(2) << "\n";
@@ -108,11 +109,11 @@ void list_keys(const std::vector<Parameter>& keys, const std::string& title, boo
     print_parameters(keys, "  ", true);
     std::string plurals;
     for (const Family& f : families()) plurals += f.plural + ", ";
-    std::cout << "\nnames in <> are families, and dbench list NAME prints one: " << plurals
+    std::cout << "\nnames in <> are families; print one with dbench list NAME: " << plurals
               << "implementations\n";
 }
 
-// A key such as "evaluate" or "profile.variance"; null where there is none.
+// Returns a key such as "evaluate" or "profile.variance", or null if there is none.
 const Parameter* find_key(const std::vector<Parameter>& keys, const std::string& path) {
     const size_t dot = path.find('.');
     for (const Parameter& p : keys) {
@@ -122,7 +123,8 @@ const Parameter* find_key(const std::vector<Parameter>& keys, const std::string&
     return nullptr;
 }
 
-// The plural of a family for "graphs" and "graph"; empty where there is none.
+// Returns the plural of a family for its plural, singular or key ("graphs", "graph",
+// "data.partition"), or "" if there is none.
 std::string family_named(const std::string& wanted) {
     for (const Family& f : families()) {
         std::string key = f.pointer.substr(1);
@@ -134,12 +136,12 @@ std::string family_named(const std::string& wanted) {
 
 }  // namespace
 
-int command_list(const std::string& asked, bool json) {
+int command_list(const std::string& requested, bool json) {
     const std::vector<Parameter> keys = spec_parameters();
-    const std::string plural = family_named(asked);
-    const std::string wanted = asked == "implementation" ? "implementations"
-                               : plural.empty()          ? asked
-                                                         : plural;
+    const std::string plural = family_named(requested);
+    const std::string wanted = requested == "implementation" ? "implementations"
+                               : plural.empty()              ? requested
+                                                             : plural;
     if (wanted == "schema") {
         std::cout << spec_schema().dump(2) << "\n";
         return 0;
@@ -189,10 +191,10 @@ int command_list(const std::string& asked, bool json) {
     }
     if (!found) {
         throw base::UserError("list: no family, member or key '" + wanted + "'" +
-                              base::nearest(wanted, names));
+                              base::suggest_name(wanted, names));
     }
     if (json) std::cout << out.dump(2) << "\n";
     return 0;
 }
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

@@ -1,3 +1,5 @@
+// dbench run: prepares each spec, trains it, and records it in its result file. On failures and
+// signals it ends all ranks with the right exit status.
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,27 +13,27 @@
 #include "program/commands.hpp"
 #include "program/crash_log.hpp"
 #include "program/heartbeat.hpp"
-#include "program/placing.hpp"
 #include "program/progress.hpp"
 #include "program/provenance.hpp"
-#include "program/recorded.hpp"
+#include "program/rank_placement.hpp"
+#include "program/result_plan.hpp"
 #include "program/resume.hpp"
 #include "program/stability.hpp"
 #include "train/device/allocator.hpp"
 #include "train/device/device.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 
 using base::Json;
 
 namespace {
 
 std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunArguments& arguments,
-                                                 const Setup& s, int threads, int64_t first,
+                                                 const PreparedRun& s, int threads, int64_t first,
                                                  const base::Stopwatch& clock, ProgressLine& line,
                                                  std::optional<Heartbeat>& heartbeat) {
     const auto& plan = s.session->plan();
-    const profile::Features features = features_of(*s.session);
+    const profile::Features features = result_features(*s.session);
     profile::RecorderOptions o;
     o.path = s.spec.output;
     o.overwrite = arguments.overwrite || arguments.resume;
@@ -40,7 +42,7 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
     o.name = s.spec.run.name;
     o.spec = s.spec.resolved.dump(2);
     o.provenance =
-        provenance(world, arguments, *s.session, *s.device, s.on_device->carrier(), threads)
+        provenance(world, arguments, *s.session, *s.device, s.on_device->transport_name(), threads)
             .dump(2, ' ', false, Json::error_handler_t::replace);
     if (s.certificate) o.certificate = graphs::to_json(*s.certificate).dump();
     if (s.growth) o.stability = stability_json(s.spec.algorithm, *s.growth).dump();
@@ -61,7 +63,7 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
     if (o.schedule) o.certified = o.schedule->certified().matrix;
     o.graphs = s.spec.run.profile.graphs;
     o.iterations = plan.iterations;
-    if (world.size() > 1) o.apart = plan.apart;
+    if (world.size() > 1) o.min_sync_interval = plan.min_sync_interval;
     o.evaluate_every = plan.evaluate_every;
     const train::Session::Load load = s.session->load();
     o.samples_per_iteration = load.samples;
@@ -74,12 +76,13 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
     return std::make_unique<profile::Recorder>(world, s.placement, std::move(o));
 }
 
-// Of a controller that has not acted, and what the algorithm has to tell: said, and kept in the
-// result file. Collective.
-void note_end(comm::World& world, profile::Recorder& recorder, const train::Session& session) {
-    const graphs::Staged* staged = session.staged();
+// Prints the closing remarks of the controller (if it never acted) and of the algorithm, and
+// records them in the result file. Collective.
+void record_remarks(comm::World& world, profile::Recorder& recorder,
+                    const train::Session& session) {
+    const graphs::StagedSchedule* staged = session.staged();
     const std::pair<const char*, std::string> notes[] = {
-        {"controller", staged ? staged->idle() : ""}, {"algorithm", session.remark()}};
+        {"controller", staged ? staged->inactivity_reason() : ""}, {"algorithm", session.remark()}};
     if (world.rank() != 0) return;
     for (const auto& [kind, text] : notes) {
         if (text.empty()) continue;
@@ -88,25 +91,25 @@ void note_end(comm::World& world, profile::Recorder& recorder, const train::Sess
     }
 }
 
-void say(const comm::World& world, const std::string& warning) {
+void warn_on_rank_0(const comm::World& world, const std::string& warning) {
     if (world.rank() == 0 && !warning.empty()) base::warn(warning);
 }
 
-// Whether the data or the machine are at fault, here or on another rank.
+// True if the data or the machine are at fault, on this rank or on another one.
 bool is_user_error(const std::exception& error) {
     const auto* peer = dynamic_cast<const comm::PeerFailure*>(&error);
     return peer ? peer->user_error : dynamic_cast<const base::UserError*>(&error) != nullptr;
 }
 
-// Ends the job after a failure while running: the file keeps the message, all ranks end.
+// Ends the job on all ranks after a failure during training; the result file keeps the message.
 [[noreturn]] void end_failed(comm::World& world, profile::Recorder& recorder,
                              const std::string& message, bool user_error,
-                             const std::string& place) {
+                             const std::string& position) {
     write_crash_log(message);
     if (world.rank() == 0) {
         recorder.fail(message);
         base::report_error(message);
-        say(world, place);
+        warn_on_rank_0(world, position);
     } else {
         base::report_error(message);
         world.report_failure(message, user_error);
@@ -114,24 +117,25 @@ bool is_user_error(const std::exception& error) {
     world.abort(user_error ? base::kExitUser : base::kExitFailed);
 }
 
-// One run; its exit status. `place`: said where it fails while running.
+// Runs one spec and returns the exit status. `place` is printed if the run fails during training.
 int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int threads,
-        const std::string& place) {
+        const std::string& position) {
     base::note_preparation();
     stop_watching_for_crashes();
-    Setup s = set_up(world, spec);
+    PreparedRun s = prepare_run(world, spec);
     const auto estimates = s.session->estimate();
     if (world.rank() == 0) {
         for (const auto& warning : s.session->warnings(estimates)) base::warn(warning);
-        if (const std::string why = s.device->instead_of_card(); !why.empty()) {
-            base::warn("device: cpu, since " + why);
+        if (const std::string why = s.device->fallback_reason(); !why.empty()) {
+            base::warn("device: cpu, because " + why);
         }
-        if (s.placed) base::notice(placement_text(s));
+        if (s.rank_placement) base::notice(placement_text(s));
         const std::string rows = s.session->rows_on_host();
-        if (rows.starts_with("as messages") && !s.device->card())
-            base::notice("ranks of a host exchange rows " + rows);
-        const std::string& carrier = s.on_device->carrier();
-        if (carrier.ends_with(")")) base::notice("rows travel between ranks by " + carrier);
+        if (rows.starts_with("as messages") && !s.device->gpu())
+            base::notice("ranks on the same host exchange rows " + rows);
+        const std::string& transport_name = s.on_device->transport_name();
+        if (transport_name.ends_with(")"))
+            base::notice("rows travel between ranks by " + transport_name);
     }
     train::Checkpoints checkpoints(world, s.placement, s.spec.output + ".checkpoints",
                                    s.spec.run.checkpoint.keep, s.spec.run.checkpoint.replicas);
@@ -139,13 +143,14 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
     if (arguments.resume) {
         const std::string status = status_of_output(world, s);
         if (status == "complete") {
-            if (world.rank() == 0) base::notice(s.spec.output + " is complete already");
+            if (world.rank() == 0) base::notice(s.spec.output + " is already complete");
             return 0;
         }
         head = find_checkpoint(world, s, checkpoints, status);
         if (world.rank() == 0) {
-            base::notice(head ? "going on from iteration " + std::to_string(head->iteration)
-                              : "no checkpoint in " + checkpoints.folder() + ": from the start");
+            base::notice(head ? "continuing from iteration " + std::to_string(head->iteration)
+                              : "no checkpoint in " + checkpoints.folder() +
+                                    ": starting from iteration 0");
         }
     }
     claim_checkpoints(world, arguments, s, checkpoints);
@@ -155,7 +160,7 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
         if (!obstacle.empty()) throw base::UserError(obstacle);
         s.session->prepare();
     };
-    everywhere(world, prepare, need);
+    run_on_all_ranks(world, prepare, need);
     s.session->choose_stacking();
     if (world.rank() == 0 && s.session->stacking().ends_with(")")) {
         base::notice("stacking: " + s.session->stacking());
@@ -163,17 +168,17 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
     if (world.rank() == 0 && s.session->resident().starts_with("off (")) {
         base::notice("resident data: " + s.session->resident());
     }
-    if (world.rank() == 0 && s.device->card() && s.session->capture().ends_with(")")) {
+    if (world.rank() == 0 && s.device->gpu() && s.session->capture().ends_with(")")) {
         base::notice("capture: " + s.session->capture());
     }
     if (head) s.session->resume(checkpoints, *head);
     ProgressLine progress(arguments.quiet || world.rank() != 0);
-    base::note_signals();
-    const bool others = head && head->replicas != s.placement.replicas;
-    everywhere(world, [&] {
-        if (others && world.rank() == 0) keep_earlier_file(s.spec.output, head->iteration);
+    base::catch_signals();
+    const bool other_replicas = head && head->replicas != s.placement.replicas;
+    run_on_all_ranks(world, [&] {
+        if (other_replicas && world.rank() == 0) copy_earlier_file(s.spec.output, head->iteration);
     });
-    std::optional<Heartbeat> heartbeat;  // none before the result file is known to be this run's
+    std::optional<Heartbeat> heartbeat;  // created once the result file is known to be this run's
     const base::Stopwatch clock(head ? head->elapsed : 0);
     const auto recorder = make_recorder(world, arguments, s, threads, head ? head->iteration : 0,
                                         clock, progress, heartbeat);
@@ -188,7 +193,7 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
     std::string signal;
     try {
         if (!head) checkpoints.clear();
-        if (others) {
+        if (other_replicas) {
             recorder->event(head->iteration - 1, "replicas",
                             std::to_string(head->replicas) + " became " +
                                 std::to_string(s.placement.replicas) + " by " +
@@ -200,23 +205,23 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
         }
         signal = s.session->train(*recorder, checkpoints, clock);
         if (signal.empty()) {
-            note_end(world, *recorder, *s.session);
+            record_remarks(world, *recorder, *s.session);
             recorder->finish("complete");
         } else {
-            recorder->finish("preempted", "stopped by " + signal + "; --resume goes on");
+            recorder->finish("preempted", "stopped by " + signal + "; --resume continues the run");
         }
     } catch (const std::exception& error) {
         progress.end();
         heartbeat.reset();
         end_failed(world, *recorder,
                    is_out_of_memory(error) ? memory_message(error, need) : base::reason_of(error),
-                   is_user_error(error), place);
+                   is_user_error(error), position);
     }
     if (!signal.empty()) {
         progress.end();
         if (world.rank() == 0) {
             base::warn("stopped by " + signal + " after a checkpoint (" + checkpoints.folder() +
-                       "): the same command with --resume goes on");
+                       "): the same command with --resume continues the run");
         }
         return base::kExitPreempted;
     }
@@ -227,18 +232,18 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
     return 0;
 }
 
-// Whether some rank has noted a signal. Collective.
-bool asked_to_stop(comm::World& world) {
-    std::vector<double> asked{base::noted_signal().empty() ? 0.0 : 1.0};
-    world.sum(asked);
-    return asked[0] > 0;
+// True if any rank has received a signal. Collective.
+bool stop_requested(comm::World& world) {
+    std::vector<double> requested{base::received_signal().empty() ? 0.0 : 1.0};
+    world.sum(requested);
+    return requested[0] > 0;
 }
 
-// Which of several specs a command ended with, and what was left; empty where there is one only.
-std::string place_of(const std::vector<std::string>& specs, size_t k) {
+// Says at which of several specs the command ended and which were not run; empty for a single spec.
+std::string position_text(const std::vector<std::string>& specs, size_t k) {
     if (specs.size() == 1) return "";
-    std::string text = "ended with " + specs[k] + ", " + std::to_string(k + 1) + " of " +
-                       std::to_string(specs.size()) + " specs";
+    std::string text = "ended at " + specs[k] + ", spec " + std::to_string(k + 1) + " of " +
+                       std::to_string(specs.size());
     for (size_t left = k + 1; left < specs.size(); ++left) {
         text += (left == k + 1 ? "; not run: " : ", ") + specs[left];
     }
@@ -251,31 +256,31 @@ int command_run(comm::World& world, const RunArguments& arguments) {
     base::set_log_identity(world.rank(), arguments.quiet);
     train::keep_freed_memory();
     const int threads = train::use_threads();
-    const std::vector<Spec> specs = read_everywhere(world, arguments);
+    const std::vector<Spec> specs = read_specs(world, arguments);
     for (size_t k = 0; k < specs.size(); ++k) {
-        const std::string place = place_of(arguments.specs, k);
-        if (k > 0 && asked_to_stop(world)) {
-            say(world, "stopped by a signal before " + arguments.specs[k] +
-                           ": the same command with --resume goes on");
+        const std::string position = position_text(arguments.specs, k);
+        if (k > 0 && stop_requested(world)) {
+            warn_on_rank_0(world, "stopped by a signal before " + arguments.specs[k] +
+                                      ": the same command with --resume continues");
             return base::kExitPreempted;
         }
         if (specs.size() > 1 && world.rank() == 0) {
-            base::notice(arguments.specs[k] + ", " + std::to_string(k + 1) + " of " +
-                         std::to_string(specs.size()) + " specs");
+            base::notice(arguments.specs[k] + ", spec " + std::to_string(k + 1) + " of " +
+                         std::to_string(specs.size()));
         }
         int status = base::kExitFailed;
         try {
-            status = run(world, arguments, specs[k], threads, place);
+            status = run(world, arguments, specs[k], threads, position);
         } catch (...) {
-            say(world, place);
+            warn_on_rank_0(world, position);
             throw;
         }
         if (status != 0) {
-            say(world, place);
+            warn_on_rank_0(world, position);
             return status;
         }
     }
     return 0;
 }
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

@@ -1,5 +1,6 @@
 #pragma once
-// The subcommands (docs/command-line.md). Each returns the exit status; errors are thrown.
+// The subcommands of dbench (docs/command-line.md) and their arguments, which main.cpp parses. Each
+// function returns the exit status of the process and throws on errors.
 
 #include <optional>
 #include <string>
@@ -7,13 +8,16 @@
 #include <vector>
 
 #include "comm/world/world.hpp"
-#include "program/setup.hpp"
+#include "program/prepare_run.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 
+/// Trains what the specs describe, one spec after another. Collective.
 int command_run(comm::World& world, const RunArguments& arguments);
+/// Checks the specs without training and prints what a run would need. Collective.
 int command_check(comm::World& world, const RunArguments& arguments, bool json);
 
+/// The arguments of `dbench graph`.
 struct GraphArguments {
     std::string type;
     int n = 0;
@@ -21,46 +25,54 @@ struct GraphArguments {
     uint64_t seed = 1;
     bool json = false, matrix = false, edges = false, dot = false;
     int64_t round = 0;
-    std::string rounds;                ///< "A:B", A to B - 1: instead of one round
-    std::string algorithm;             ///< NAME or NAME:KEY=VALUE:...: its growth on the graph
-    double gamma = 0.951;              ///< of the effective neighbours
-    int gpus_per_node = 0;             ///< 0: traffic between nodes is not asked for
+    std::string rounds;                ///< "A:B": rounds A to B - 1 instead of one round
+    std::string algorithm;             ///< NAME or NAME:KEY=VALUE:...; its growth is printed
+    double gamma = 0.951;              ///< decay in the effective number of neighbours
+    int gpus_per_node = 0;             ///< 0: do not print the traffic between nodes
     std::string placement = "linear";  ///< of replicas on GPUs
-    std::string links;                 ///< a file of links; empty: costs are not asked for
-    double model_bytes = 0;            ///< 0: not given, traffic is in models
-    std::vector<std::string> compare;  ///< TYPE or TYPE:KEY=VALUE:..., instead of one type
+    std::string links;                 ///< a file of links; empty: do not print their cost
+    double model_bytes = 0;            ///< 0: not given, traffic is counted in models
+    std::vector<std::string> compare;  ///< TYPE or TYPE:KEY=VALUE:..., instead of `type`
 };
+/// Prints a graph, or its certificate, traffic and costs.
 int command_graph(const GraphArguments& arguments);
 
+/// The arguments of `dbench conform`.
 struct ConformArguments {
-    std::string algorithm;  ///< empty: all
-    std::string graph;      ///< TYPE:KEY=VALUE:...; empty: a ring
-    int n = 8;
+    std::string algorithm;  ///< empty: all algorithms
+    std::string graph;      ///< TYPE:KEY=VALUE:...; empty: a ring or path, as the algorithm needs
+    int n = 8;              ///< number of replicas
     bool quick = false, json = false;
 };
-/// Collective. Status 1 where a check failed.
+/// Compares algorithms with their dense references. Returns 1 if a check fails. Collective.
 int command_conform(comm::World& world, const ConformArguments& arguments);
 
+/// The arguments of `dbench data pack`.
 struct PackArguments {
     std::string folder, file;
-    bool by_name = false;  ///< classes by the files' names, not by folders
+    bool by_name = false;  ///< the class is part of the file name instead of being the folder
     bool force = false, quiet = false;
 };
+/// Packs a folder of photographs into one file.
 int command_data_pack(const PackArguments& arguments);
+/// The arguments of `dbench data pieces`.
 struct PiecesArguments {
-    std::vector<std::string> texts;  ///< a sentence a line
+    std::vector<std::string> texts;  ///< files with one sentence per line
     std::string output;
-    int64_t pieces = 4000;
+    int64_t pieces = 4000;  ///< size of the vocabulary
     bool force = false;
 };
-/// Learns byte pairs on texts, and writes them into a file.
+/// Learns byte pairs from texts and writes them to a file.
 int command_data_pieces(const PiecesArguments& arguments);
-/// Compares all checksums of a pack, or of a file of pieces.
+/// Verifies all checksums of a packed file, or of a file of pieces.
 int command_data_verify(const std::string& file);
 
+/// Prints what a spec can name; `family` may be empty, a family, a member or a key.
 int command_list(const std::string& family, bool json);
-/// `links`: the file that links between ranks are measured for; empty: none.
+/// Reports on this machine (`path` empty), a result file or a folder. If `links` is not empty, it
+/// instead measures the links between all ranks and writes them to that file.
 int command_doctor(const std::string& path, const std::string& links);
+/// Prints the versions of the program and its libraries.
 int command_version();
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

@@ -12,44 +12,46 @@
 #include <filesystem>
 
 #include "base/clock.hpp"
-#include "base/whereabouts.hpp"
+#include "base/run_position.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 namespace {
 
-// All that a signal handler may use: it allocates nothing.
+// Everything that the signal handler uses is static: a signal handler must not allocate.
 char path[4096] = "";
 char where[1024] = "";
 alignas(16) std::array<char, 1 << 16> handler_stack;
 
-void say(int file, const char* text) {
+void write_text(int file, const char* text) {
     [[maybe_unused]] const auto written = ::write(file, text, std::strlen(text));
 }
 
-void say_number(int file, int64_t number) {  // not negative
+// Precondition: `number` is not negative.
+void write_number(int file, int64_t number) {
     std::array<char, 24> digits{};
     char* first = digits.data() + digits.size() - 1;
     do {
         *--first = static_cast<char>('0' + number % 10);
         number /= 10;
     } while (number > 0);
-    say(file, first);
+    write_text(file, first);
 }
 
-void say_whereabouts(int file) {
-    const base::Whereabouts at = base::whereabouts();
+void write_position(int file) {
+    const base::RunPosition at = base::run_position();
     if (at.iteration < 0) {
-        say(file, "before the first iteration");
+        write_text(file, "before the first iteration");
     } else {
-        say(file, "iteration ");
-        say_number(file, at.iteration);
+        write_text(file, "iteration ");
+        write_number(file, at.iteration);
     }
-    say(file, ", phase ");
-    say(file, at.phase);
-    say(file, "\n");
+    write_text(file, ", phase ");
+    write_text(file, at.phase);
+    write_text(file, "\n");
 }
 
-/// What has its name and is no ordinary file (a link, a pipe) goes: nothing is written through it.
+/// Opens the crash log for appending. Removes whatever else has its name (a link, a pipe), so that
+/// nothing is written through it.
 int open_log() {
     constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
     struct stat there {};
@@ -60,16 +62,16 @@ int open_log() {
     return ::open(path, kFlags, 0666);
 }
 
-/// The error stands in the first line of the file; the calls come last, since looking for them can
-/// fail.
+/// Writes the error in the first line, then where it happened, then the call stack if `calls`. The
+/// call stack comes last, because finding it can fail.
 void write_log(const char* error, bool calls) {
     if (!*path) return;
     const int file = open_log();
     if (file < 0) return;
-    say(file, error);
-    say(file, "\n");
-    say(file, where);
-    say_whereabouts(file);
+    write_text(file, error);
+    write_text(file, "\n");
+    write_text(file, where);
+    write_position(file);
     if (calls) {
         std::array<void*, 64> frames;
         backtrace_symbols_fd(frames.data(), backtrace(frames.data(), frames.size()), file);
@@ -92,7 +94,7 @@ void on_fatal_signal(int signal) {
     for (const Fatal& fatal : kFatal) {
         if (fatal.signal == signal) write_log(fatal.error, true);
     }
-    ::raise(signal);  // SA_RESETHAND: the default now
+    ::raise(signal);  // SA_RESETHAND has restored the default action
 }
 
 }  // namespace
@@ -107,7 +109,7 @@ void watch_for_crashes(const std::string& output, int rank, const std::string& h
     std::strncpy(path, file.c_str(), sizeof path - 1);
     std::strncpy(where, text.c_str(), sizeof where - 1);
     std::array<void*, 1> first;
-    backtrace(first.data(), 1);  // loads what it needs now, not in a handler
+    backtrace(first.data(), 1);  // loads its library now, which a signal handler must not do
     stack_t stack{};
     stack.ss_sp = handler_stack.data();
     stack.ss_size = handler_stack.size();
@@ -136,4 +138,4 @@ void remove_crash_logs(const std::string& output) {
     }
 }
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

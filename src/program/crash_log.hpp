@@ -1,23 +1,23 @@
 #pragma once
-// What a rank that fails leaves beside the result file, `OUTPUT.crash-<rank>.log`: why, where and,
-// after a fatal signal, the calls that led to it. Every rank writes its own, since rank 0 may be
-// the one that died.
+// Crash logs: a rank that fails writes `OUTPUT.crash-<rank>.log` next to the result file. The log
+// holds the error, the iteration and phase, and after a fatal signal the call stack. Every rank
+// writes its own log, because rank 0 may be the rank that died.
 
 #include <string>
 
-namespace dbench::bench {
+namespace dbench::program {
 
-/// From now on a fatal signal (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) leaves such a file with
-/// the calls that led to it, and then ends the process as before.
+/// Installs handlers for SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT. They write the crash log with
+/// the call stack, and then let the signal end the process as usual.
 void watch_for_crashes(const std::string& output, int rank, const std::string& host);
 
-/// From now on nothing is left beside that output: its run is over.
+/// Disables the crash log, because the run has ended.
 void stop_watching_for_crashes() noexcept;
 
-/// After an error: adds to that file. Never throws; does nothing where nobody watches.
+/// Appends an error to the crash log. Does nothing unless watch_for_crashes was called.
 void write_crash_log(const std::string& error) noexcept;
 
-/// Removes what earlier runs left beside `output`.
+/// Removes the crash logs that earlier runs left next to `output`.
 void remove_crash_logs(const std::string& output);
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

@@ -13,7 +13,7 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 
 using base::Json;
 
@@ -35,7 +35,8 @@ Heartbeat::~Heartbeat() { std::remove(path_.c_str()); }
 
 void Heartbeat::beat(const profile::Progress& p) {
     if (base::now() < next_) return;
-    next_ = base::now() + std::clamp(p.elapsed, 1.0, kInterval);  // early ones say little
+    // Early numbers change quickly, so a young run rewrites the file more often.
+    next_ = base::now() + std::clamp(p.elapsed, 1.0, kInterval);
     write("training", p);
 }
 
@@ -57,8 +58,8 @@ void Heartbeat::write(const char* state, const profile::Progress& p) {
     try {
         base::replace_file("the heartbeat", path_,
                            json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
-    } catch (const base::RunError&) {  // costs the run nothing
+    } catch (const base::RunError&) {  // a missing heartbeat must not stop the run
     }
 }
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

@@ -1,23 +1,24 @@
 #pragma once
-// A sign of life beside the result file, for whoever cannot see the terminal: a small JSON file
-// that rank 0 renews while the run moves on.
+// The heartbeat: a small JSON file next to the result file, which rank 0 rewrites while the run
+// makes progress. Users and scripts that cannot see the terminal read it.
 
 #include <string>
 
 #include "profile/recorder.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 
+/// Owns the heartbeat file of one run; the file exists as long as the object.
 class Heartbeat {
 public:
-    /// Writes the first, state "starting", to `output`.heartbeat; `start` is where the run begins.
+    /// Writes `output`.heartbeat with the state "starting"; `start` holds the first iteration.
     Heartbeat(const std::string& output, const std::string& host, profile::Progress start);
-    /// Removes the file: the result file says how the run ended.
+    /// Removes the file; the result file says how the run ended.
     ~Heartbeat();
     Heartbeat(const Heartbeat&) = delete;
 
-    /// State "training"; renewed at most every ten seconds. A file that cannot be written costs
-    /// the run nothing.
+    /// Rewrites the file with the state "training", at most every ten seconds. Ignores errors in
+    /// writing the file, so that they do not stop the run.
     void beat(const profile::Progress& progress);
 
 private:
@@ -27,4 +28,4 @@ private:
     double start_, next_ = 0;
 };
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

@@ -1,4 +1,4 @@
-// dbench: does decentralized data-parallel training work, how well, and how fast, at scale?
+// The program dbench: parses the command line and calls a subcommand (commands.hpp).
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -21,14 +21,14 @@ Examples:
   dbench run configs/quickstart/D_ring.json
   mpirun -n 4 dbench run configs/quickstart/base.json --set /implementation=D_torus --output torus.h5
   srun dbench run spec.json --quiet
-  mpirun -n 4 dbench run sweep/*.json --output results/sweep      one after another, in one start
-  dbench run spec.json --set '/checkpoint/every={"epochs": 1}'     SIGTERM or SIGUSR1: saved, status 75
-  dbench run spec.json --resume                                   goes on, to the same bits)";
+  mpirun -n 4 dbench run sweep/*.json --output results/sweep     one spec after another
+  dbench run spec.json --set '/checkpoint/every={"epochs": 1}'  SIGTERM or SIGUSR1: save, status 75
+  dbench run spec.json --resume                                  continue, bit for bit)";
 constexpr const char* kCheckExamples = R"(
 Examples:
   dbench check configs/quickstart/D_ring.json
   dbench check spec.json --set /replicas=1008 --json
-  dbench check sweep/*.json           a line, or what is wrong, for each)";
+  dbench check sweep/*.json           print a summary or an error for each spec)";
 constexpr const char* kGraphExamples = R"(
 Examples:
   dbench graph ring --n 16
@@ -50,26 +50,26 @@ Examples:
   dbench data pack imagenet/train /scratch/train.pack
   dbench data pack imagenet/val /scratch/val.pack --force
   dbench data pack imagenet-sample sample.pack --class-by-name
-  dbench data verify /scratch/train.pack     all checksums
+  dbench data verify /scratch/train.pack     compare all checksums
   dbench data pieces multi30k/train.en multi30k/train.de --pieces 10000 --output pieces.txt
   dbench run translation.json --set data.pieces=pieces.txt
   dbench run spec.json --set data.train=/scratch/train.pack --set data.test=/scratch/val.pack)";
 
 constexpr const char* kListExamples = R"(
 Examples:
-  dbench list                         everything
-  dbench list graphs
-  dbench list diloco                  one of a family
-  dbench list evaluate                what stands at one key of a spec
+  dbench list                         everything that a spec can name
+  dbench list graphs                  all graphs and their parameters
+  dbench list diloco                  one algorithm (or graph, model, ...)
+  dbench list evaluate                one key of a spec
   dbench list schema > spec.schema.json     a JSON Schema, for editors)";
 
 constexpr const char* kDoctorExamples = R"(
 Examples:
-  dbench doctor
-  mpirun -n 2 dbench doctor           and how fast two hosts send, one way and both ways
-  mpirun -n 8 dbench doctor --links links.txt     latency and bandwidth of every pair of ranks
-  dbench doctor results/ring.h5       whole, interrupted or damaged, and what can be done
-  dbench doctor results               whether results and checkpoints are safe there)";
+  dbench doctor                       report on this build and machine
+  mpirun -n 2 dbench doctor           also measure how fast two hosts exchange data
+  mpirun -n 8 dbench doctor --links links.txt     measure the link of every pair of ranks
+  dbench doctor results/ring.h5       is the file complete, interrupted or damaged? what to do?
+  dbench doctor results               are results and checkpoints safe in this folder?)";
 
 void add_run_options(CLI::App& command, program::RunArguments& arguments) {
     command
@@ -85,7 +85,7 @@ void add_run_options(CLI::App& command, program::RunArguments& arguments) {
                      "print warnings and errors only, no progress and no notices");
 }
 
-// The "--KEY VALUE" pairs that CLI11 did not know: parameters of the graph.
+// Returns the "--KEY VALUE" pairs that CLI11 did not know: the parameters of the graph.
 std::vector<std::pair<std::string, std::string>> graph_parameters(
     const std::vector<std::string>& rest) {
     std::vector<std::pair<std::string, std::string>> out;
@@ -115,7 +115,8 @@ int dispatch(int argc, char** argv) {
 
     program::RunArguments run;
     run.command.assign(argv, argv + argc);
-    auto* run_command = app.add_subcommand("run", "train as a spec says, and record");
+    auto* run_command =
+        app.add_subcommand("run", "train the replicas that a spec describes, and record the run");
     run_command
         ->add_option("SPEC", run.specs,
                      "the experiment spec, a JSON file; several specs are run one after another")
@@ -130,10 +131,11 @@ int dispatch(int argc, char** argv) {
 
     bool check_json = false;
     auto* check_command = app.add_subcommand(
-        "check", "check a spec, and print it with all defaults, its memory, traffic and graph");
+        "check",
+        "check a spec without training; print it with all defaults, its memory, traffic and graph");
     check_command
         ->add_option("SPEC", run.specs,
-                     "the experiment spec, a JSON file; of several specs, each is told in a line")
+                     "the experiment spec, a JSON file; several specs get one line each")
         ->required();
     add_run_options(*check_command, run);
     check_command->add_flag("--json", check_json, "machine-readable output");
@@ -141,7 +143,7 @@ int dispatch(int argc, char** argv) {
 
     program::GraphArguments graph;
     auto* graph_command =
-        app.add_subcommand("graph", "print a communication graph, or what is proven about it");
+        app.add_subcommand("graph", "print a communication graph, or its proven properties");
     auto* type_option = graph_command->add_option(
         "TYPE", graph.type, "the graph; its parameters follow as --KEY VALUE (dbench list graphs)");
     graph_command
@@ -154,7 +156,9 @@ int dispatch(int argc, char** argv) {
         ->check(CLI::Range(1, 1 << 24));
     graph_command->add_option("--seed", graph.seed, "seed of random graphs");
     auto* round_option =
-        graph_command->add_option("--round", graph.round, "the round of a sequence that is printed")
+        graph_command
+            ->add_option("--round", graph.round,
+                         "of a graph that changes from round to round, print this round")
             ->check(CLI::NonNegativeNumber);
     auto* rounds_option =
         graph_command
@@ -189,55 +193,56 @@ int dispatch(int argc, char** argv) {
         "where replicas are placed: linear (default), node_major, random, optimised");
     graph_command
         ->add_option("--links", graph.links,
-                     "a file of links between slots: print the seconds that messages need")
+                     "a file with the speed of links: print the seconds that messages need")
         ->type_name("F");
     graph_command
         ->add_option("--model-bytes", graph.model_bytes,
-                     "size of a model's parameters, to print traffic in bytes")
+                     "size of the model's parameters: print traffic in bytes")
         ->check(CLI::PositiveNumber);
     graph_command->allow_extras();
     graph_command->footer(kGraphExamples);
 
     program::ConformArguments conform;
     auto* conform_command = app.add_subcommand(
-        "conform", "check every algorithm against a dense reference and its promises");
+        "conform", "compare every algorithm with a dense reference, and test its promises");
     conform_command->add_option("ALGORITHM", conform.algorithm,
                                 "check this algorithm only (dbench list algorithms)");
     conform_command->add_option(
         "--graph", conform.graph,
-        "TYPE or TYPE:KEY=VALUE:... (default: one that suits, ring or path)");
+        "TYPE or TYPE:KEY=VALUE:... (default: ring or path, as the algorithm needs)");
     conform_command->add_option("--n", conform.n, "number of replicas (default: 8)")
         ->check(CLI::Range(2, 256));
     conform_command->add_flag("--quick", conform.quick,
-                              "leave out checks that take thousands of iterations (bias, noise)");
+                              "skip the checks that need thousands of iterations (bias, noise)");
     conform_command->add_flag("--json", conform.json, "machine-readable output");
     conform_command->footer(kConformExamples);
 
-    auto* data_command =
-        app.add_subcommand("data", "pack photographs into one file, learn byte pairs, or verify");
+    auto* data_command = app.add_subcommand(
+        "data", "pack photographs into one file, learn byte pairs, verify files");
     data_command->require_subcommand(1);
     data_command->footer(kDataExamples);
     program::PackArguments packing;
     auto* pack_command = data_command->add_subcommand(
         "pack", "pack a folder of photographs into one file with checksums");
     pack_command
-        ->add_option("FOLDER", packing.folder, "the folder that holds a folder for each class")
+        ->add_option("FOLDER", packing.folder, "the folder, with one folder of images per class")
         ->required();
-    pack_command->add_option("FILE", packing.file, "the file that is written")->required();
+    pack_command->add_option("FILE", packing.file, "the file to write")->required();
     pack_command->add_flag("--class-by-name", packing.by_name,
-                           "a file's name begins with its class, up to the first _ or .");
+                           "take the class from the file name, up to its first _ or .");
     pack_command->add_flag("--force", packing.force, "replace an existing file");
-    pack_command->add_flag("--quiet", packing.quiet, "no progress");
+    pack_command->add_flag("--quiet", packing.quiet, "do not print progress");
     pack_command->footer(kDataExamples);
     program::PiecesArguments pieces;
     auto* pieces_command = data_command->add_subcommand(
-        "pieces", "learn byte pairs on texts of training, and write them into a file");
-    pieces_command->add_option("TEXT", pieces.texts, "files with a sentence a line")->required();
-    pieces_command->add_option("--output", pieces.output, "the file that is written")
+        "pieces", "learn byte pairs from training texts, and write them to a file");
+    pieces_command->add_option("TEXT", pieces.texts, "files with one sentence per line")
+        ->required();
+    pieces_command->add_option("--output", pieces.output, "the file to write")
         ->required()
         ->type_name("F");
     pieces_command
-        ->add_option("--pieces", pieces.pieces, "how many, 3 marks and 256 bytes included")
+        ->add_option("--pieces", pieces.pieces, "number of pieces, with 3 marks and 256 bytes")
         ->capture_default_str()
         ->check(CLI::Range(int64_t{data::BytePairs::kMerged}, int64_t{1} << 24));
     pieces_command->add_flag("--force", pieces.force, "replace an existing file");
@@ -251,9 +256,9 @@ int dispatch(int argc, char** argv) {
     std::string list_family;
     bool list_json = false;
     auto* list_command = app.add_subcommand("list", "print what a spec can contain, with defaults");
-    list_command->add_option(
-        "NAME", list_family,
-        "spec, models, data, graphs, ...; one of these (ring); a key of the spec");
+    list_command->add_option("NAME", list_family,
+                             "a family (models, graphs, ...), a member of one (ring), a key of the "
+                             "spec, spec or schema");
     list_command->add_flag("--json", list_json, "machine-readable output");
     list_command->footer(kListExamples);
 
@@ -283,7 +288,7 @@ int dispatch(int argc, char** argv) {
             return run_command->parsed() ? program::command_run(world, run)
                                          : program::command_check(world, run, check_json);
         } catch (const base::UserError& error) {
-            // Thrown on all ranks alike: one says it.
+            // All ranks throw the same error; only rank 0 prints it.
             if (world.rank() == 0) base::report_error(error.what());
             return base::kExitUser;
         }
@@ -317,11 +322,12 @@ int command(int argc, char** argv) {
     }
 }
 
-/// Ends the process without the destructors of what is static: LibTorch's take a third of the time
-/// of a short command, and give back what the system takes anyway. Nothing of ours waits for them:
-/// files, locks, threads and MPI are held by objects that the command has destroyed, and HDF5 is
-/// told not to close anything at the exit. What MPI itself does at the exit is done. Sanitizers
-/// look for leaks after the destructors.
+/// Ends the process without running the destructors of static objects. LibTorch's static
+/// destructors take a third of the time of a short command and only free memory that the system
+/// reclaims anyway. This is safe: the command has already destroyed every object that holds files,
+/// locks, threads or MPI, HDF5 is configured not to close anything at exit, and MPI's own exit
+/// handlers still run. Builds with sanitizers exit normally, since leak detection runs after the
+/// static destructors.
 [[noreturn]] void leave(int status) {
     const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;  // std::cout's too
     if (!written && status == 0) {

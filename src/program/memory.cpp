@@ -12,22 +12,23 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 namespace {
 
 constexpr const char* kRemedy =
-    "fewer samples, a smaller model, fewer replicas or more ranks need less; dbench check says how "
-    "much a run takes";
-constexpr const char* kCardRemedy =
-    "a smaller /data/batch_size, /data/accumulate, \"stacking\": \"off\", fewer replicas a rank or "
-    "a smaller model need less";
+    "fewer samples, a smaller model, fewer replicas or more ranks need less; dbench check prints "
+    "what a run needs";
+constexpr const char* kGpuRemedy =
+    "a smaller /data/batch_size, /data/accumulate, \"stacking\": \"off\", fewer replicas per rank "
+    "or a smaller model need less";
 
-bool is_of_card(const std::exception& error) {
+bool is_gpu_error(const std::exception& error) {
     return std::string(error.what()).find("CUDA out of memory") != std::string::npos;
 }
-std::string text_of(int64_t bytes) { return base::bytes_text(static_cast<double>(bytes)); }
+std::string memory_text_of(int64_t bytes) { return base::bytes_text(static_cast<double>(bytes)); }
 
-/// The number in a line such as "MemTotal:  8048456 kB", in bytes; 0 where there is none.
+/// Reads the number of a line such as "MemTotal:  8048456 kB". Returns bytes, or 0 if there is no
+/// such line.
 int64_t kibibytes(const char* path, const std::string& label) {
     std::ifstream file(path);
     std::string word;
@@ -38,7 +39,7 @@ int64_t kibibytes(const char* path, const std::string& label) {
     return 0;
 }
 
-/// What this process may still take; 0 where the system does not tell.
+/// Returns the bytes that this process can still allocate, or 0 if the system does not report it.
 int64_t available() {
     int64_t bytes = kibibytes("/proc/meminfo", "MemAvailable");
     struct rlimit limit {};
@@ -62,44 +63,46 @@ std::string host() {
 bool is_out_of_memory(const std::exception& error) {
     const std::string text = error.what();
     return dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
-           text.find("can't allocate memory") != std::string::npos ||  // LibTorch's, of the host
-           is_of_card(error);
+           text.find("can't allocate memory") != std::string::npos ||  // LibTorch, host memory
+           is_gpu_error(error);
 }
 
 std::string memory_message(const std::exception& error, const MemoryNeed& need) {
-    std::string text = "there is not enough memory for what the spec names";
+    std::string text = "not enough memory for this spec";
     if (need.bytes > 0) {
-        text += ": this rank needs at least " + text_of(need.bytes) + ", and activations and data";
+        text += ": this rank needs at least " + memory_text_of(need.bytes) +
+                " plus activations and data";
     }
-    const auto room = need.device ? need.device->room() : std::nullopt;
-    const bool of_card = is_of_card(error);
-    const int64_t left = of_card ? 0 : available();
-    const char* const and_then = need.bytes > 0 ? "; " : ": ";
-    if (of_card && room) {
-        text += and_then + need.device->name() + " has " + text_of(room->all) + ", of which " +
-                text_of(room->free) + " are free now";
+    const auto memory_info = need.device ? need.device->memory_info() : std::nullopt;
+    const bool on_gpu = is_gpu_error(error);
+    const int64_t left = on_gpu ? 0 : available();
+    const char* const separator = need.bytes > 0 ? "; " : ": ";
+    if (on_gpu && memory_info) {
+        text += separator + need.device->name() + " has " + memory_text_of(memory_info->all) +
+                ", of which " + memory_text_of(memory_info->free) + " are free now";
     } else if (left > 0) {
-        text += and_then + text_of(left) + " are free for it on " + host() + " now";
+        text += separator + memory_text_of(left) + " are free on " + host() + " now";
     }
-    return text + " (" + (of_card ? kCardRemedy : kRemedy) + ")";
+    return text + " (" + (on_gpu ? kGpuRemedy : kRemedy) + ")";
 }
 
 std::string memory_obstacle(const MemoryNeed& need, int ranks) {
-    const std::string begin = "there is not enough memory for what the spec names: ";
-    if (const auto room = need.device ? need.device->room() : std::nullopt) {
-        if (need.bytes <= room->all) return "";
-        return begin + "a rank needs at least " + text_of(need.bytes) + ", and activations, and " +
-               need.device->name() + " has " + text_of(room->all) + " (" + kCardRemedy + ")";
+    const std::string begin = "not enough memory for this spec: ";
+    if (const auto memory_info = need.device ? need.device->memory_info() : std::nullopt) {
+        if (need.bytes <= memory_info->all) return "";
+        return begin + "a rank needs at least " + memory_text_of(need.bytes) +
+               " plus activations; " + need.device->name() + " has " +
+               memory_text_of(memory_info->all) + " (" + kGpuRemedy + ")";
     }
-    if (need.device && !need.device->is_host()) return "";  // of a card that is not here
+    if (need.device && !need.device->is_host()) return "";  // a GPU that this machine does not have
     const int64_t all =
         kibibytes("/proc/meminfo", "MemTotal") + kibibytes("/proc/meminfo", "SwapTotal");
     const double wanted = static_cast<double>(need.bytes) * ranks;
     if (all == 0 || wanted <= static_cast<double>(all)) return "";
     const std::string of = ranks == 1 ? "the rank" : "the " + std::to_string(ranks) + " ranks";
     return begin + of + " on " + host() + (ranks == 1 ? " needs at least " : " need at least ") +
-           base::bytes_text(wanted) + ", and activations and data; the machine has " +
-           text_of(all) + " (" + kRemedy + ")";
+           base::bytes_text(wanted) + " plus activations and data; the machine has " +
+           memory_text_of(all) + " (" + kRemedy + ")";
 }
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

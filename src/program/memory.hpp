@@ -1,5 +1,6 @@
 #pragma once
-// Memory that runs out, said with what is needed and what is there.
+// Error messages about too little memory, with the memory that a run needs and that the machine
+// has.
 
 #include <cstdint>
 #include <exception>
@@ -7,21 +8,22 @@
 
 #include "train/device/device.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 
-/// Whether this is what an allocation that failed throws (LibTorch has exceptions of its own).
+/// True if `error` reports a failed allocation (LibTorch has its own exceptions for this).
 bool is_out_of_memory(const std::exception& error);
 
-/// What a rank takes, and where.
+/// The memory that a rank needs, and the device on which it needs it.
 struct MemoryNeed {
-    int64_t bytes = 0;                      ///< at least; 0 where that is not known
+    int64_t bytes = 0;                      ///< a lower bound; 0 if unknown
     const train::Device* device = nullptr;  ///< null: the host
 };
-/// What to say of an error that is_out_of_memory: of the host's or the card's.
+/// Returns the message for an error for which is_out_of_memory is true.
 std::string memory_message(const std::exception& error, const MemoryNeed& need = {});
 
-/// Why this cannot be: `ranks` of this host together need more than the machine has at all, and the
-/// system would kill one of them without a word, or a rank more than its card has; "" where it can.
+/// Explains why a run cannot fit into memory, or returns "" if it can. A run cannot fit if the
+/// `ranks` on this host together need more than the machine's memory and swap (the system would
+/// kill one of them without a message), or if a rank needs more than its GPU has.
 std::string memory_obstacle(const MemoryNeed& need, int ranks);
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

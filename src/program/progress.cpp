@@ -7,10 +7,10 @@
 #include <cmath>
 #include <cstdio>
 
-namespace dbench::bench {
+namespace dbench::program {
 namespace {
 
-constexpr double kLogInterval = 10;  // seconds between lines in a log, growing with the run
+constexpr double kLogInterval = 10;  // seconds between two lines in a log, later a tenth of the run
 
 std::string numbers_text(const profile::Progress& p) {
     char text[256];
@@ -82,4 +82,4 @@ void ProgressLine::end() {
     open_ = false;
 }
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

@@ -17,10 +17,11 @@
 
 extern char** environ;
 
-namespace dbench::bench {
+namespace dbench::program {
 namespace {
 
-// Settings that change speed or results; anything else in the environment is nobody's business.
+// Prefixes of the environment variables that change speed or results. No others are recorded, since
+// they may be private.
 constexpr const char* kEnvironment[] = {"OMP_",    "OMPI_",   "UCX_",   "NCCL_",   "SLURM_",
                                         "DBENCH_", "CUDA_",   "MKL_",   "ATEN_",   "MALLOC_",
                                         "NVIDIA_", "CUBLAS_", "TORCH_", "PYTORCH_"};
@@ -102,4 +103,4 @@ base::Json provenance(comm::World& world, const RunArguments& arguments,
     return out;
 }
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

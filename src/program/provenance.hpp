@@ -1,19 +1,19 @@
 #pragma once
-// What a run was made with: versions, build, environment, data checksums, command.
+// The provenance of a run: versions, build, environment, checksums of the data, command line.
 
-#include "program/setup.hpp"
+#include "program/prepare_run.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 
-/// `carrier`: what carries rows between ranks.
+/// Returns the provenance that the result file stores. `carrier` names the row transport.
 base::Json provenance(comm::World& world, const RunArguments& arguments,
                       const train::Session& session, const train::Device& device,
                       const std::string& carrier, int threads);
 
-/// Lines "name: value" about this build and its libraries, for `version` and `doctor`.
+/// Returns names and values about this build and its libraries, for `version` and `doctor`.
 std::vector<std::pair<std::string, std::string>> build_facts();
 
-/// Processors this process may run on.
+/// Returns the number of processors on which this process may run.
 int usable_cpus();
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

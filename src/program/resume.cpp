@@ -9,33 +9,36 @@
 #include "base/log.hpp"
 #include "profile/result_file.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 
 using base::Json;
 
 namespace {
 
-// Whether delays change more than times: in virtual time they say who averages when.
-bool delays_order(const Json& spec) {
+// True if delays change results and not only times: asynchronous algorithms run in virtual time, in
+// which delays determine who averages when.
+bool delays_change_results(const Json& spec) {
     if (!spec.contains("algorithm")) return false;
     const std::string type = spec.at("algorithm").at("type");
     const auto* row = base::find_entry(algorithms::algorithm_table(), type);
     return row && row->accepts.asynchronous;
 }
 
-// What two specs differ in that training or recording depends on; empty where in nothing.
+// Removes the entry at a JSON pointer, if it exists.
+void remove_entry(Json& spec, const std::string& pointer) {
+    const Json::json_pointer entry(pointer);
+    if (spec.contains(entry)) spec.at(entry.parent_pointer()).erase(entry.back());
+}
+
+// Returns the JSON pointers in which two specs differ, except entries that change neither training
+// nor recording; empty if there are none.
 std::string difference(Json a, Json b, bool other_replicas, bool other_device) {
-    std::vector<const char*> all_free = {"checkpoint", "output",    "notes",  "name",
-                                         "device",     "placement", "capture"};
-    if (!delays_order(a)) all_free.push_back("delays");
-    if (other_replicas) all_free.push_back("replicas");
-    if (other_device) all_free.push_back("stacking");  // bits differ between devices, too
-    for (Json* spec : {&a, &b}) {
-        for (const char* free : {"threads", "resident"}) spec->at("data").erase(free);
-    }
-    for (const char* free : all_free) {
-        a.erase(free);
-        b.erase(free);
+    std::vector<std::string> free = entries_free_to_change(a);
+    if (other_replicas) free.push_back("/replicas");
+    if (other_device) free.push_back("/stacking");  // bits differ between devices anyway
+    for (const std::string& pointer : free) {
+        remove_entry(a, pointer);
+        remove_entry(b, pointer);
     }
     std::string pointers;
     for (const Json& change : Json::diff(a, b)) {
@@ -46,20 +49,28 @@ std::string difference(Json a, Json b, bool other_replicas, bool other_device) {
 
 }  // namespace
 
-bool is_other_device(const std::string& earlier, const Setup& s) {
+std::vector<std::string> entries_free_to_change(const Json& spec) {
+    std::vector<std::string> free = {"/checkpoint", "/output",       "/notes",
+                                     "/name",       "/device",       "/placement",
+                                     "/capture",    "/data/threads", "/data/resident"};
+    if (!delays_change_results(spec)) free.push_back("/delays");
+    return free;
+}
+
+bool is_other_device(const std::string& earlier, const PreparedRun& s) {
     const auto kind = [](const std::string& name) { return name.substr(name.find(' ') + 1); };
     return !earlier.empty() && kind(earlier) != kind(s.device->name());
 }
 
-std::string status_of_output(comm::World& world, const Setup& s) {
+std::string status_of_output(comm::World& world, const PreparedRun& s) {
     const std::string& path = s.spec.output;
     std::string status;
-    everywhere(world, [&] {
+    run_on_all_ranks(world, [&] {
         if (world.rank() != 0 || !std::filesystem::exists(path)) return;
         const profile::Inspection found = profile::inspect(path);
         if (!found.readable || !Json::accept(found.spec)) {
             throw base::UserError("--resume: " + path + " cannot be read (" + found.problem +
-                                  "): put a copy back, or begin anew with --overwrite");
+                                  "): restore a copy, or start again with --overwrite");
         }
         status = found.status;
         const std::string changed =
@@ -67,17 +78,17 @@ std::string status_of_output(comm::World& world, const Setup& s) {
                        found.status != "complete" && found.replicas != s.placement.replicas,
                        is_other_device(found.device, s));
         if (!changed.empty()) {
-            throw base::UserError("--resume: the spec is not that of " + path + ", which is " +
-                                  status + " (" + changed +
-                                  " differ): go on with the same spec, choose another --output, "
-                                  "or begin anew with --overwrite");
+            throw base::UserError("--resume: the spec is not that of " + path +
+                                  ", which has the status " + status + " (" + changed +
+                                  " differ): use the same spec, choose another --output, or start "
+                                  "again with --overwrite");
         }
     });
     world.broadcast(status);
     return status;
 }
 
-std::optional<train::CheckpointHead> find_checkpoint(comm::World& world, const Setup& s,
+std::optional<train::CheckpointHead> find_checkpoint(comm::World& world, const PreparedRun& s,
                                                      train::Checkpoints& checkpoints,
                                                      const std::string& status) {
     auto head = checkpoints.newest();
@@ -86,48 +97,49 @@ std::optional<train::CheckpointHead> find_checkpoint(comm::World& world, const S
         const std::string changed = difference(
             Json::parse(head->spec), s.spec.resolved, head->replicas != s.placement.replicas,
             head->device.empty() || is_other_device(head->device, s));
-        problem = s.session->cannot_change_replicas(*head);
+        problem = s.session->replica_change_obstacle(*head);
         if (!problem.empty()) {
             problem = "--resume: " + problem;
         } else if (!changed.empty()) {
             problem = "--resume: the spec is not that of the checkpoint in " +
                       checkpoints.folder() + " (" + changed +
-                      " differ): go on with the same spec, or begin anew with --overwrite";
+                      " differ): use the same spec, or start again with --overwrite";
         } else if (status.empty()) {
             problem = "--resume: there is a checkpoint in " + checkpoints.folder() +
-                      ", but no result file " + s.spec.output +
-                      " to go on with: put it back, or begin anew with --overwrite";
+                      ", but its result file " + s.spec.output +
+                      " is missing: restore it, or start again with --overwrite";
         }
     }
     world.agree(problem, true);
     return head;
 }
 
-void claim_checkpoints(comm::World& world, const RunArguments& arguments, const Setup& s,
+void claim_checkpoints(comm::World& world, const RunArguments& arguments, const PreparedRun& s,
                        train::Checkpoints& checkpoints) {
-    everywhere(world, [&] {
+    run_on_all_ranks(world, [&] {
         if (world.rank() != 0) return;
         const bool anew = !arguments.resume && !arguments.overwrite;
         if (anew && !std::filesystem::exists(s.spec.output) && checkpoints.any()) {
             throw base::UserError("there are checkpoints in " + checkpoints.folder() +
-                                  ", but no result file " + s.spec.output +
-                                  ": put it back and give --resume, or choose another --output, "
-                                  "or remove them with --overwrite");
+                                  ", but their result file " + s.spec.output +
+                                  " is missing: restore it and give --resume, choose another "
+                                  "--output, or remove the checkpoints with --overwrite");
         }
         checkpoints.claim();
     });
 }
 
-void keep_earlier_file(const std::string& output, int64_t iteration) {
+void copy_earlier_file(const std::string& output, int64_t iteration) {
     namespace fs = std::filesystem;
     const std::string kept = output + ".until-" + std::to_string(iteration) + ".h5";
     std::error_code error;
     fs::copy_file(output, kept, fs::copy_options::overwrite_existing, error);
     if (error) {
-        throw base::UserError("the result file of the earlier replicas cannot be kept as " + kept +
-                              " (" + error.message() + "): make room, or change /output");
+        throw base::UserError("the result file cannot be copied to " + kept + " (" +
+                              error.message() + "): free disk space, or change /output");
     }
-    base::notice(output + " until iteration " + std::to_string(iteration) + " is kept as " + kept);
+    base::notice("the first " + std::to_string(iteration) + " iterations of " + output +
+                 " are kept as " + kept);
 }
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

@@ -1,36 +1,49 @@
 #pragma once
-// A run that goes on from what an earlier start has left: its result file and checkpoints.
+// Resuming a run (--resume): checks its earlier result file and finds its checkpoint.
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "base/json.hpp"
 #include "comm/world/world.hpp"
-#include "program/setup.hpp"
+#include "program/prepare_run.hpp"
 #include "train/checkpoints/checkpoint.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 
-/// Whether what was done on one device goes on on another one: not of the same kind, since numbers
-/// differ from host to host. False where nobody knows.
-bool is_other_device(const std::string& earlier, const Setup& s);
+/// Returns the entries of a resolved spec, as JSON pointers, that may change while the run stays
+/// the same run: --resume ignores them, and so does scripts/slurm/sweep when it looks for the
+/// result.
+std::vector<std::string> entries_free_to_change(const base::Json& spec);
 
-/// What stands where the result is to go: its status, empty where nothing does. With --resume it is
-/// to be of this very spec. Collective; throws UserError.
-std::string status_of_output(comm::World& world, const Setup& s);
+/// True if the run continues on another kind of device than `earlier`, the name of the device that
+/// it used before. The host's name in front of a device's name is ignored. False if `earlier` is
+/// empty (unknown).
+bool is_other_device(const std::string& earlier, const PreparedRun& s);
 
-/// The checkpoint to go on from. Collective; throws UserError.
-std::optional<train::CheckpointHead> find_checkpoint(comm::World& world, const Setup& s,
+/// Returns the status of the result file at the run's output path, or "" if there is no file. Used
+/// with --resume. Collective; throws UserError if the file cannot be read or belongs to another
+/// spec.
+std::string status_of_output(comm::World& world, const PreparedRun& s);
+
+/// Returns the newest checkpoint, or nothing if there is none. `status` is the result of
+/// status_of_output. Collective; throws UserError if the checkpoint does not fit the spec or the
+/// result file is missing.
+std::optional<train::CheckpointHead> find_checkpoint(comm::World& world, const PreparedRun& s,
                                                      train::Checkpoints& checkpoints,
                                                      const std::string& status);
 
-/// Keeps other runs from the checkpoints. Those of a run whose file is not where it was are not
-/// removed unasked. Collective; throws UserError.
-void claim_checkpoints(comm::World& world, const RunArguments& arguments, const Setup& s,
+/// Locks the checkpoint folder against other runs. Collective; throws UserError if another run
+/// holds it, or if a new run would remove checkpoints whose result file is missing (--overwrite
+/// allows this).
+void claim_checkpoints(comm::World& world, const RunArguments& arguments, const PreparedRun& s,
                        train::Checkpoints& checkpoints);
 
-/// Keeps the file of a run that goes on with other replicas: what it says of single ones is not
-/// taken over. Throws UserError.
-void keep_earlier_file(const std::string& output, int64_t iteration);
+/// Copies the result file to `output`.until-<iteration>.h5 before a run continues with another
+/// number of replicas: the new file does not take over the columns of single replicas. Throws
+/// UserError if the file cannot be copied.
+void copy_earlier_file(const std::string& output, int64_t iteration);
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

@@ -14,7 +14,7 @@
 #include "program/spec_merge.hpp"
 #include "program/spec_tables.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 
 using base::Json;
 using base::UserError;
@@ -26,7 +26,7 @@ Json read_chain(const std::string& path, std::set<std::string>& seen) {
     std::error_code ignored;
     const std::string canonical = fs::weakly_canonical(path, ignored).string();
     if (!seen.insert(canonical).second) {
-        throw UserError(path + ": /base leads back to this file (a circle): name another base");
+        throw UserError(path + ": /base refers back to this file (a cycle): name another base");
     }
     Json spec = base::read_json(path);
     if (!spec.is_object()) throw UserError(path + ": must hold a JSON object");
@@ -35,7 +35,7 @@ Json read_chain(const std::string& path, std::set<std::string>& seen) {
     const fs::path base_path = fs::path(path).parent_path() / spec["base"].get<std::string>();
     Json whole = read_chain(base_path.string(), seen);
     spec.erase("base");
-    // A name and notes are a file's own.
+    // Name and notes are not inherited from the base file.
     for (const char* own : {"name", "notes"}) {
         if (!spec.contains(own)) whole.erase(own);
     }
@@ -51,13 +51,14 @@ std::string fill_name(std::string output, const std::string& name) {
     return output;
 }
 
-// The value of one of the outer keys, or its default.
+// Returns the value of a key of outer_parameters, or its default. Throws UserError if the key is
+// missing and has no default.
 Json outer(const Json& given, const std::string& key) {
     if (given.contains(key)) return given.at(key);
     for (const auto& p : outer_parameters()) {
         if (p.name != key) continue;
-        if (p.standard.empty()) throw UserError("/" + key + ": is missing (" + p.help + ")");
-        return Json::parse(p.standard);
+        if (p.default_json.empty()) throw UserError("/" + key + ": is missing (" + p.help + ")");
+        return Json::parse(p.default_json);
     }
     throw std::logic_error("no key " + key);
 }
@@ -68,14 +69,15 @@ std::vector<std::string> implementation_names() {
     return names;
 }
 
-// Fills spec.algorithm and spec.graph, and the keys of the resolved spec that name them.
+// Fills in spec.algorithm and spec.graph, and the keys of the resolved spec that name them.
 void resolve_method(const Json& given, Spec& spec) {
     Json algorithm, graph;
     if (given.contains("implementation")) {
         for (const char* other : {"graph", "algorithm"}) {
             if (given.contains(other)) {
                 throw UserError(std::string("/") + other +
-                                ": may not stand beside /implementation, which names it");
+                                ": cannot be given together with /implementation, which sets it: "
+                                "remove one of them");
             }
         }
         const Json& value = given.at("implementation");
@@ -88,7 +90,7 @@ void resolve_method(const Json& given, Spec& spec) {
         }
         if (algorithm.is_null()) {
             throw UserError("/implementation: unknown implementation '" + name + "'" +
-                            base::nearest(name, implementation_names()));
+                            base::suggest_name(name, implementation_names()));
         }
         spec.resolved["implementation"] = name;
     } else {
@@ -106,7 +108,7 @@ void resolve_method(const Json& given, Spec& spec) {
     if (row->accepts.graph == algorithms::GraphNeed::none) {
         if (!graph.is_null()) {
             throw UserError("/graph: " + name +
-                            " takes no graph (it averages over all replicas): "
+                            " uses no graph (it averages over all replicas): "
                             "remove it, or choose another algorithm such as dsgd");
         }
     } else if (graph.is_null()) {
@@ -119,7 +121,7 @@ void resolve_method(const Json& given, Spec& spec) {
     spec.resolved["algorithm"] = spec.algorithm;
 }
 
-// So must the replicas' start.
+// Throws UserError if the algorithm requires replicas that start equally and /init does not.
 void check_start(const Json& algorithm, const Json& init) {
     const auto name = algorithm.at("type").get<std::string>();
     const auto* row = base::find_entry(algorithms::algorithm_table(), name);
@@ -129,44 +131,45 @@ void check_start(const Json& algorithm, const Json& init) {
                     "choose same, or the algorithm local_sgd");
 }
 
-// The optimizer must suit the algorithm.
+// Throws UserError if the algorithm cannot be used with this optimizer.
 void check_optimizer(const Json& algorithm, const Json& optimizer) {
     const auto name = algorithm.at("type").get<std::string>();
     const auto* row = base::find_entry(algorithms::algorithm_table(), name);
     if (row->accepts.linearises && !optimizer.at("clip_norm").is_null()) {
         throw UserError("/optimizer/clip_norm: limits the gradient of the minibatch, which " +
-                        name + " does not use: leave it out");
+                        name + " does not use: remove it");
     }
     if (row->accepts.optimizer == algorithms::OptimizerNeed::any) return;
     const std::string type = optimizer.at("type");
     if (type != "sgd") {
-        throw UserError("/optimizer/type: " + name + " makes its own direction from plain SGD's (" +
-                        type + " has another): choose sgd, or the algorithm dsgd, which takes " +
-                        type);
+        throw UserError("/optimizer/type: " + name +
+                        " computes its own direction from gradients and cannot use " + type +
+                        ": choose sgd, or the algorithm dsgd, which can use " + type);
     }
     if (optimizer.at("momentum") != 0) {
         const bool own = algorithm.contains("beta");
         throw UserError("/optimizer/momentum: must be 0 with " + name + " (" +
-                        (own ? "it has a momentum of its own"
-                             : "its own direction is made of gradients, not of momenta") +
+                        (own ? "it has its own momentum"
+                             : "it computes its direction from gradients, not from momenta") +
                         "): " + (own ? "set /algorithm/beta instead" : "remove it") +
                         ", or choose an algorithm such as dsgd or qg_dsgdm");
     }
 }
 
-// Any codec but those of 16 bits drops so much that only some algorithms make up for it.
+// Throws UserError if the algorithm cannot be used with this codec. All codecs except the 16-bit
+// ones lose so much information that only some algorithms compensate for it.
 void check_codec(const Json& algorithm, const Json& message) {
     const auto name = algorithm.at("type").get<std::string>();
     const auto& accepts = base::find_entry(algorithms::algorithm_table(), name)->accepts;
     if (accepts.own_messages && message != "float32") {
         throw UserError("/message: " + name +
-                        " makes its messages itself, by keys of its own: leave /message out, or "
-                        "choose an algorithm that takes a codec, such as choco");
+                        " encodes its messages itself, by its own keys: remove /message, or choose "
+                        "an algorithm that accepts a codec, such as choco");
     }
     if (!accepts.codes_rows && message != "float32") {
         throw UserError("/message: " + name +
-                        " sends rows as they are (differences of rounded rows "
-                        "need a W whose rows sum to 1): choose \"float32\", or the algorithm "
+                        " cannot send rounded rows (differences of rounded rows need a W whose "
+                        "rows sum to 1): choose \"float32\", or the algorithm "
                         "quantized_push_sum");
     }
     if (message.is_string()) return;
@@ -178,7 +181,7 @@ void check_codec(const Json& algorithm, const Json& message) {
         takers += row.name;
     }
     throw UserError("/message: " + message.at("type").get<std::string>() + " needs an algorithm " +
-                    "that makes up for what it drops, and " + name + " does not: choose one (" +
+                    "that compensates for what it drops, and " + name + " does not: choose one (" +
                     takers + "), or \"float32\", \"bfloat16\" or \"float16\"");
 }
 
@@ -187,20 +190,20 @@ void check_codec(const Json& algorithm, const Json& message) {
 const std::vector<base::Parameter>& outer_parameters() {
     using P = base::Parameter;
     static const std::vector<P> all = {
-        P::text("base", "null", "a spec file that this one changes, relative to this one's folder"),
+        P::text("base", "null", "a spec file that this one overrides, relative to its own folder"),
         P::of("models", "model", "", "which model to train"),
-        P::of("data", "data", "", "which data set to train on; beside its own keys")
+        P::of("data", "data", "", "which data set to train on; in addition to its own keys:")
             .or_object(data::DataSpec::section().parameters()),
         P::choice("implementation", "null", implementation_names(),
                   "an algorithm and a graph by one name"),
         P::of("algorithms", "algorithm", "null",
-              "what replicas do, where there is no implementation"),
+              "what replicas do; required without implementation"),
         P::of("graphs", "graph", "null",
-              "who averages with whom, where there is no implementation; or a list of graphs, each "
-              "but the last with until")
+              "which replicas average with each other; or a list of graphs, each except the last "
+              "with until")
             .or_null(),
         P::of("optimizers", "optimizer", "\"sgd\"", "the optimizer of every replica"),
-        P::of("schedules", "schedule", "\"constant\"", "schedule of the learning rate"),
+        P::of("schedules", "schedule", "\"constant\"", "the schedule of the learning rate"),
     };
     return all;
 }
@@ -231,7 +234,7 @@ Json read_spec(const std::string& path, const std::vector<std::string>& settings
     return spec;
 }
 
-Spec spec_of(Json resolved, Json algorithm, Json graph, std::string output) {
+Spec assemble_spec(Json resolved, Json algorithm, Json graph, std::string output) {
     Spec spec{std::move(resolved), {}, std::move(algorithm), std::move(graph), std::move(output)};
     spec.run = train::RunSpec::section().read(spec.resolved);
     return spec;
@@ -239,13 +242,14 @@ Spec spec_of(Json resolved, Json algorithm, Json graph, std::string output) {
 
 Spec resolve_spec(const Json& given, const std::string& default_name) {
     const auto& own = train::RunSpec::section().parameters();
-    // Unknown keys first: a misspelt key explains a missing one.
+    // Unknown keys are reported first, because a misspelt key often explains a missing one.
     std::vector<std::string> keys;
     for (const auto& p : spec_parameters()) keys.push_back(p.name);
-    std::erase(keys, "base");  // was followed when the file was read
+    std::erase(keys, "base");  // already resolved when the file was read
     for (const auto& item : given.items()) {
         if (std::find(keys.begin(), keys.end(), item.key()) == keys.end()) {
-            throw UserError("/" + item.key() + ": unknown key" + base::nearest(item.key(), keys));
+            throw UserError("/" + item.key() + ": unknown key" +
+                            base::suggest_name(item.key(), keys));
         }
     }
     Json plain = {{"name", default_name}};
@@ -271,8 +275,8 @@ Spec resolve_spec(const Json& given, const std::string& default_name) {
     check_start(spec.algorithm, out.at("init"));
     check_codec(spec.algorithm, out.at("message"));
     spec.output = fill_name(plain["output"], plain["name"]);
-    return spec_of(std::move(spec.resolved), std::move(spec.algorithm), std::move(spec.graph),
-                   std::move(spec.output));
+    return assemble_spec(std::move(spec.resolved), std::move(spec.algorithm), std::move(spec.graph),
+                         std::move(spec.output));
 }
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

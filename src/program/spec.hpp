@@ -1,5 +1,5 @@
 #pragma once
-// The experiment spec: reading, overriding, defaults (docs/spec.md).
+// The experiment spec: reads spec files, applies overrides and fills in defaults (docs/spec.md).
 
 #include <cstdint>
 #include <string>
@@ -10,40 +10,42 @@
 #include "base/json.hpp"
 #include "train/spec/run_spec.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 
-/// A spec with every default filled in and every key checked, as `dbench check` prints it and the
-/// result file stores it. What stands behind shorthands is spelled out beside it.
+/// A resolved spec: every default is filled in and every key is checked.
 struct Spec {
-    base::Json resolved;
+    base::Json resolved;   ///< as `dbench check` prints it and the result file stores it
     train::RunSpec run;    ///< its keys outside the families
-    base::Json algorithm;  ///< resolved, also where `implementation` names it
-    base::Json graph;      ///< resolved; null for algorithms that take no graph
+    base::Json algorithm;  ///< resolved, also if only `implementation` names it
+    base::Json graph;      ///< resolved, also if only `implementation` names it; null if unused
     std::string output;    ///< /output with {name} filled in
 };
 
-/// The five implementations of the DBench paper by name: algorithm and graph.
+/// A shorthand for an algorithm and a graph.
 struct Implementation {
     const char* name;
     const char* algorithm;  ///< JSON text
-    const char* graph;      ///< JSON text; null for none
+    const char* graph;      ///< JSON text; null if the algorithm uses no graph
     const char* help;
 };
+/// Returns the five implementations that the DBench paper names.
 const std::vector<Implementation>& implementations();
 
-/// The keys that stand beside those of train::RunSpec: the families, and what concerns files.
+/// Returns the top-level keys that train::RunSpec does not have: the families, `implementation` and
+/// `base`.
 const std::vector<base::Parameter>& outer_parameters();
-/// Both together: every key at the top of a spec.
+/// Returns every top-level key of a spec.
 std::vector<base::Parameter> spec_parameters();
 
 /// Reads `path` with its chain of "base" files, then applies `settings` ("graph.type=torus") in
-/// order. Throws UserError; notices tell of keys dropped by a changed type.
+/// order. Prints a notice for keys that a changed type drops. Throws UserError.
 base::Json read_spec(const std::string& path, const std::vector<std::string>& settings);
 
-/// A spec from its parts as they were resolved (on another rank).
-Spec spec_of(base::Json resolved, base::Json algorithm, base::Json graph, std::string output);
+/// Assembles a spec from parts that another rank has resolved.
+Spec assemble_spec(base::Json resolved, base::Json algorithm, base::Json graph, std::string output);
 
-/// Checks and completes. `default_name` is used where the spec has no name. Throws UserError.
+/// Checks the spec and fills in defaults. `default_name` is used if the spec has no name. Throws
+/// UserError that names the JSON pointer.
 Spec resolve_spec(const base::Json& given, const std::string& default_name);
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

@@ -5,10 +5,10 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "program/member_words.hpp"
+#include "program/parse_member.hpp"
 #include "program/spec_tables.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 
 using base::Json;
 
@@ -22,7 +22,7 @@ std::string type_of(const Json& value) {
     return "";
 }
 
-// Drops keys that a family member of the new type has not.
+// Drops the keys that a family member of the new type does not have.
 void drop_foreign_keys(Json& object, const std::string& pointer, const std::string& old_type) {
     std::vector<std::string> keys;
     const std::string type = type_of(object);
@@ -69,7 +69,7 @@ void merge_at(Json& target, const Json& patch, const std::string& pointer) {
         drop_foreign_keys(target, pointer, old_type);
         return;
     }
-    // A duration or batch size given in another unit replaces the old one.
+    // A duration or batch size in another unit replaces the old one instead of being merged.
     const bool one_of = target.is_object() && patch.is_object() && target.size() == 1 &&
                         patch.size() == 1 && target.begin().key() != patch.begin().key() &&
                         patch.begin()->is_number();
@@ -108,7 +108,8 @@ std::vector<std::string> keys_of(const std::string& pointer) {
     return keys;
 }
 
-// A list grows by one entry at a time: a pointer beyond its end would fill it with nulls.
+// Throws UserError if the pointer has an index beyond the end of a list by more than one: JSON
+// would fill the gap with nulls.
 void check_indices(const Json& target, const std::string& pointer, const std::string& where) {
     const Json nothing;
     const Json* at = &target;
@@ -117,8 +118,9 @@ void check_indices(const Json& target, const std::string& pointer, const std::st
         if (number && !at->is_object()) {
             const size_t entries = at->is_array() ? at->size() : 0;
             if (key.size() > 9 || std::stoul(key) > entries) {
-                throw base::UserError(where + ": the list there has " + std::to_string(entries) +
-                                      " entries: name one of them (from 0), or the next one");
+                throw base::UserError(where + ": the list has " + std::to_string(entries) +
+                                      " entries: use the index of one of them (from 0), or of the "
+                                      "next one");
             }
             at = at->is_array() && std::stoul(key) < entries ? &at->at(std::stoul(key)) : &nothing;
         } else {
@@ -127,8 +129,8 @@ void check_indices(const Json& target, const std::string& pointer, const std::st
     }
 }
 
-// What a pointer leads into becomes an object: a family's word one with that type, a number in its
-// short form (a batch size) an empty one.
+// Turns shorthands along the pointer into objects, so that keys can be set in them: a family
+// member's name becomes an object with this type, a number (such as a batch size) an empty object.
 void open_objects(Json& target, const std::string& pointer) {
     Json* at = &target;
     std::string path;
@@ -141,7 +143,7 @@ void open_objects(Json& target, const std::string& pointer) {
     }
 }
 
-// "graph.type" for "/graph/type".
+// Converts "graph.type" to "/graph/type".
 std::string pointer_of(const std::string& key) {
     if (key[0] == '/') return key;
     std::string pointer = "/" + key;
@@ -161,16 +163,16 @@ void apply_setting(Json& target, const std::string& setting) {
     const std::string text = setting.substr(equals + 1);
     const std::string where = "--set " + pointer.substr(0, 200);
     if (!base::is_utf8(setting)) {
-        throw base::UserError("--set: one is not UTF-8 (a spec is): write it in UTF-8");
+        throw base::UserError("--set: an argument is not UTF-8 (specs are): write it in UTF-8");
     }
-    if (keys_of(pointer).size() > base::kMostLevels) {
-        throw base::UserError(where + "...: has more than " + std::to_string(base::kMostLevels) +
-                              " keys, which no spec has: shorten it");
+    if (keys_of(pointer).size() > base::kMaxDepth) {
+        throw base::UserError(where + "...: has more than " + std::to_string(base::kMaxDepth) +
+                              " keys, more than any spec: shorten it");
     }
     check_indices(target, pointer, where);
     Json value = Json::accept(text, true) ? base::parse_json(text, where) : Json(text);
     if (value.is_string() && is_family(pointer) && text.find(':') != text.npos) {
-        value = member_of_words(value.get<std::string>());
+        value = parse_member(value.get<std::string>());
     }
 
     const size_t slash = pointer.rfind('/');
@@ -198,8 +200,8 @@ void apply_setting(Json& target, const std::string& setting) {
         }
     } catch (const Json::exception& error) {
         throw base::UserError("--set " + setting + ": cannot be applied (" +
-                              base::reason_of(error) + "): see dbench list spec for what there is");
+                              base::reason_of(error) + "): see dbench list spec for the keys");
     }
 }
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

@@ -8,7 +8,7 @@
 #include "program/spec.hpp"
 #include "program/spec_tables.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 namespace {
 
 using base::Json;
@@ -19,14 +19,16 @@ Json reference(const std::string& name) { return {{"$ref", "#/$defs/" + name}}; 
 
 Json number_of(const Parameter& p, const char* type) {
     Json out{{"type", type}};
-    if (std::isfinite(p.least)) out[p.above_least ? "exclusiveMinimum" : "minimum"] = p.least;
-    if (std::isfinite(p.most)) out["maximum"] = p.most;
+    if (std::isfinite(p.minimum))
+        out[p.exclusive_minimum ? "exclusiveMinimum" : "minimum"] = p.minimum;
+    if (std::isfinite(p.maximum)) out["maximum"] = p.maximum;
     return out;
 }
 
 Json properties_of(const std::vector<Parameter>& parameters);
 
-// An object with no other keys. Which are required depends on the base, so `check` says it.
+// Returns an object schema that allows only these keys. None is required, because a base file may
+// supply any key; `check` reports missing keys.
 Json closed(Json properties) {
     return {
         {"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", false}};
@@ -63,7 +65,7 @@ Json object_of(const Parameter& p) {
 Json list_entry_of(const Parameter& p) {
     Json entry = closed(properties_of(p.members));
     for (const Parameter& member : p.members) {
-        if (member.standard.empty()) entry["required"].push_back(member.name);
+        if (member.default_json.empty()) entry["required"].push_back(member.name);
     }
     return entry;
 }
@@ -107,7 +109,8 @@ Json schema_of(const Parameter& p) {
     Json out = value_of(p);
     if (p.nullable) out = {{"anyOf", {out, {{"type", "null"}}}}};
     out["description"] = p.help;
-    if (!p.standard.empty() && p.kind != Kind::object) out["default"] = Json::parse(p.standard);
+    if (!p.default_json.empty() && p.kind != Kind::object)
+        out["default"] = Json::parse(p.default_json);
     return out;
 }
 
@@ -125,8 +128,9 @@ std::vector<Parameter> parameters_of(const Family& f, const base::Entry& entry) 
     return all;
 }
 
-// A name, or an object with a type and its keys; over a base, which may say the type, an object
-// with keys of any. Open: whoever refers to it may know more keys.
+// Returns the schema of a family's members: a name; an object with a type and its keys; or an
+// object without a type (a base file may supply it) with keys of any type. It allows other keys,
+// because a schema that refers to it may add some.
 Json members_of(const Family& f) {
     Json untyped = Json::object(), names = Json::array(), kinds = Json::array();
     for (const base::Entry* entry : f.entries) {
@@ -153,18 +157,18 @@ Json members_of(const Family& f) {
     return {{"anyOf", std::move(any)}};
 }
 
-Json with_no_more(Json schema) {
+Json without_other_keys(Json schema) {
     schema["unevaluatedProperties"] = false;
     return schema;
 }
 
-// One graph, or one after another.
+// Returns the schema of /graph: one graph, or a list of graphs that follow each other.
 Json graphs_of() {
     Json stage = reference("graph");
     stage["properties"] = properties_of({Parameter::duration("until", "", "where it ends")});
     return {{"anyOf",
-             {with_no_more(reference("graph")),
-              {{"type", "array"}, {"minItems", 1}, {"items", with_no_more(stage)}}}}};
+             {without_other_keys(reference("graph")),
+              {{"type", "array"}, {"minItems", 1}, {"items", without_other_keys(stage)}}}}};
 }
 
 }  // namespace
@@ -174,7 +178,7 @@ Json spec_schema() {
     for (const Family& f : families()) {
         const bool staged = f.plural == "graphs";
         if (staged) definitions["graph"] = members_of(f);
-        definitions[f.plural] = staged ? graphs_of() : with_no_more(members_of(f));
+        definitions[f.plural] = staged ? graphs_of() : without_other_keys(members_of(f));
     }
     Json out = closed(properties_of(spec_parameters()));
     out["$schema"] = "https://json-schema.org/draft/2020-12/schema";
@@ -183,7 +187,7 @@ Json spec_schema() {
     const Json typed = {{"if", {{"type", "object"}}}, {"then", {{"required", {"type"}}}}};
     Json required = Json::array(), properties = Json::object();
     for (const Parameter& p : spec_parameters()) {
-        if (p.standard.empty()) required.push_back(p.name);
+        if (p.default_json.empty()) required.push_back(p.name);
         if (!p.family.empty()) properties[p.name] = typed;
     }
     out["else"] = {{"required", std::move(required)}, {"properties", std::move(properties)}};
@@ -191,4 +195,4 @@ Json spec_schema() {
     return out;
 }
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

@@ -1,12 +1,13 @@
 #pragma once
-// The spec as a JSON Schema, so that editors complete keys and underline mistakes.
+// The spec format as a JSON Schema, so that editors can complete keys and mark mistakes.
 
 #include "base/json.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 
-/// JSON Schema, draft 2020-12, of a spec file, made from the tables that the spec is read by. It
-/// accepts every valid spec; what depends on more than one key is left to `dbench check`.
+/// Returns a JSON Schema (draft 2020-12) of spec files, generated from the tables that the spec
+/// reader uses. It accepts every valid spec. Rules between several keys are not part of it;
+/// `dbench check` tests them.
 base::Json spec_schema();
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

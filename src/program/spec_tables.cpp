@@ -11,7 +11,7 @@
 #include "graphs/schedule.hpp"
 #include "train/models/names.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 
 const std::vector<Family>& families() {
     static const std::vector<Family> all = {
@@ -50,4 +50,4 @@ bool family_keys(const std::string& pointer, const std::string& type,
     return false;
 }
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

@@ -1,24 +1,25 @@
 #pragma once
-// Every table that a spec's families come from.
+// The list of all families of a spec, with their tables.
 
 #include <string>
 #include <vector>
 
 #include "base/family.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 
-/// "graphs", "models", ... as `dbench list` names them; with the JSON pointer where it stands.
+/// One family, such as the graphs.
 struct Family {
-    std::string plural, singular, pointer;
+    std::string plural, singular, pointer;  ///< two names for `dbench list`; JSON pointer in specs
     std::vector<const base::Entry*> entries;
 };
 const std::vector<Family>& families();
+/// Returns the family with this plural, which must exist.
 const Family& family(const std::string& plural);
 
-/// Keys that may stand in an object at `pointer` with this `type`; empty and false where the
-/// pointer is no family's.
+/// Writes to `keys` the keys that an object of this `type` may hold at `pointer`. Returns false,
+/// and leaves `keys` unchanged, if no family belongs to the pointer.
 bool family_keys(const std::string& pointer, const std::string& type,
                  std::vector<std::string>& keys);
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

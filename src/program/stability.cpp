@@ -9,16 +9,17 @@
 #include "base/text.hpp"
 #include "graphs/schedules/staged.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 namespace {
 
 using base::Json;
 using base::UserError;
 
-// Up to so many replicas another value is searched for, each trial costing as much as the first.
-constexpr int kSearched = 1024, kSearchedBySample = 256;
+// A stable value is searched up to this number of replicas (kSampledSearchLimit if the growth was
+// found by sampling), because each trial costs as much as the first check.
+constexpr int kSearchLimit = 1024, kSampledSearchLimit = 256;
 
-// Keys that hold a momentum, or the weight of one.
+// Keys of algorithms that hold a momentum, or the weight of one.
 constexpr const char* kMomenta[] = {"mu", "beta", "outer_momentum", "alpha", "gamma"};
 
 std::string short_number(double value) {
@@ -31,10 +32,10 @@ bool is_stable(const Json& algorithm, const graphs::Schedule& graph) {
     return conform::growth(algorithm, graph).stable().value_or(false);
 }
 
-// Throughout a family of values below `from`, in steps of 0.05: the largest that `works`; empty
-// where none does.
+// Returns the largest multiple of 0.05 in [`least`, `from`) for which `works`, or "" if there is
+// none.
 template <class Works>
-std::string nearest_below(double from, double least, Works&& works) {
+std::string largest_below(double from, double least, Works&& works) {
     for (int k = 19; k >= 0; --k) {
         const double value = k / 20.0;
         if (value < from - 1e-9 && value >= least && works(value)) return short_number(value);
@@ -42,11 +43,11 @@ std::string nearest_below(double from, double least, Works&& works) {
     return "";
 }
 
-// The largest `lazy` of the graph with which all is stable, as "set /graph/lazy to 0.8".
-std::string lazy_that_works(const Spec& spec, const graphs::GraphContext& context) {
+// Returns the largest stable `lazy` of the graph as "set /graph/lazy to 0.8", or "".
+std::string stable_lazy(const Spec& spec, const graphs::GraphContext& context) {
     const Json& graph = spec.graph;
     if (!graph.is_object() || !graph.contains("lazy") || !graph.at("lazy").is_number()) return "";
-    const std::string found = nearest_below(graph.at("lazy"), 0.05, [&](double theta) {
+    const std::string found = largest_below(graph.at("lazy"), 0.05, [&](double theta) {
         Json slower = graph;
         slower["lazy"] = theta;
         return is_stable(spec.algorithm, *graphs::make_graph(slower, context, "/graph"));
@@ -54,12 +55,12 @@ std::string lazy_that_works(const Spec& spec, const graphs::GraphContext& contex
     return found.empty() ? "" : "set /graph/lazy to " + found;
 }
 
-std::vector<std::string> momenta_that_work(const Spec& spec, const graphs::Schedule& graph) {
+std::vector<std::string> stable_momenta(const Spec& spec, const graphs::Schedule& graph) {
     std::vector<std::string> out;
     for (const char* key : kMomenta) {
         const Json value = spec.algorithm.value(key, Json(nullptr));
         if (!value.is_number() || value.get<double>() <= 0) continue;
-        const std::string found = nearest_below(value, 0, [&](double less) {
+        const std::string found = largest_below(value, 0, [&](double less) {
             Json changed = spec.algorithm;
             changed[key] = less;
             return is_stable(changed, graph);
@@ -73,11 +74,11 @@ std::vector<std::string> momenta_that_work(const Spec& spec, const graphs::Sched
 
 std::string remedy(const Spec& spec, const graphs::Schedule& graph,
                    const graphs::GraphContext& context, const conform::Growth& growth) {
-    const int most = growth.tolerance > 1e-4 ? kSearchedBySample : kSearched;
+    const int most = growth.tolerance > 1e-4 ? kSampledSearchLimit : kSearchLimit;
     std::string text;
     if (context.n <= most) {
-        text = lazy_that_works(spec, context);
-        for (const std::string& other : momenta_that_work(spec, graph)) {
+        text = stable_lazy(spec, context);
+        for (const std::string& other : stable_momenta(spec, graph)) {
             text += (text.empty() ? "" : ", or ") + other;
         }
     }
@@ -93,7 +94,7 @@ std::string name_of(const Json& algorithm) { return algorithm.at("type"); }
 conform::Growth growth_on(const Json& algorithm, const graphs::Schedule& graph) {
     const auto* row = base::find_entry(algorithms::algorithm_table(), name_of(algorithm));
     if (row->accepts.graph == algorithms::GraphNeed::none) {
-        throw UserError("--algorithm: " + row->name + " takes no graph: name another");
+        throw UserError("--algorithm: " + row->name + " uses no graph: choose another algorithm");
     }
     return conform::growth(algorithm, graph);
 }
@@ -112,14 +113,14 @@ conform::Growth check_stability(const Spec& spec, const graphs::Schedule& graph,
                                 const graphs::GraphContext& context) {
     const conform::Growth growth = conform::growth(spec.algorithm, graph);
     if (growth.stable().value_or(true)) return growth;
-    const bool of_mean = growth.mean > growth.disagreement.value_or(0);
-    const std::string unit = growth.per_exchange ? " an exchange" : " an iteration";
+    const bool mean_grows = growth.mean > growth.disagreement.value_or(0);
+    const std::string unit = growth.per_exchange ? " per exchange" : " per iteration";
     const std::string what =
         "/algorithm: " + name_of(spec.algorithm) + " is unstable on " +
         (growth.graph.empty() ? graphs::graph_title(spec.graph) : growth.graph) + " with " +
         std::to_string(context.n) + " replicas at any learning rate (" +
-        (of_mean ? "their mean grows by " : "their disagreement grows by ") +
-        short_number(of_mean ? growth.mean : *growth.disagreement) + unit + ")";
+        (mean_grows ? "their mean grows by " : "their disagreement grows by ") +
+        short_number(mean_grows ? growth.mean : *growth.disagreement) + unit + ")";
     if (spec.run.allow_unstable) {
         base::warn(what);
         return growth;
@@ -128,4 +129,4 @@ conform::Growth check_stability(const Spec& spec, const graphs::Schedule& graph,
                     ", or accept it with \"allow_unstable\": true");
 }
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

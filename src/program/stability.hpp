@@ -1,6 +1,6 @@
 #pragma once
-// Algorithms that diverge on a graph at any learning rate: told by `check` and `graph`, refused
-// with what would do.
+// Finds algorithms that diverge on a graph at any learning rate. `check` and `graph` report the
+// growth; an unstable spec is refused with a remedy.
 
 #include <optional>
 #include <string>
@@ -10,20 +10,21 @@
 #include "graphs/schedule.hpp"
 #include "program/spec.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 
-/// Growth of a resolved algorithm on a graph; of one that takes no graph nothing grows. Throws
-/// UserError where it takes none.
+/// Returns the growth of a resolved algorithm on a graph. Throws UserError if the algorithm uses no
+/// graph.
 conform::Growth growth_on(const base::Json& algorithm, const graphs::Schedule& graph);
 
-/// The keys of docs/graphs.md ("stability"); a line as those of a certificate.
+/// Returns the keys that docs/graphs.md describes under "stability".
 base::Json stability_json(const base::Json& algorithm, const conform::Growth& growth);
+/// Returns one line in the format of a certificate.
 std::string stability_text(const base::Json& algorithm, const conform::Growth& growth);
 
-/// The growth of the spec's algorithm on its graph, made in `context`. Throws UserError where it is
-/// unstable, naming the nearest `lazy` and the nearest momentum that are stable; warns where the
-/// spec allows it.
+/// Returns the growth of the spec's algorithm on its graph, which was made in `context`. If it is
+/// unstable, throws UserError that names the nearest stable `lazy` and the nearest stable momentum;
+/// only warns if the spec sets `allow_unstable`.
 conform::Growth check_stability(const Spec& spec, const graphs::Schedule& graph,
                                 const graphs::GraphContext& context);
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

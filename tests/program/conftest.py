@@ -1,4 +1,4 @@
-"""The real program, alone and under mpirun."""
+"""Fixtures that run the program, alone and under mpirun."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("DBENCH_PROGRAM", str(ROOT / "build" / "dbench"))
 
-# Small enough for a second, large enough to learn: softmax regression on generated images.
+# A spec that runs within a second and still learns: softmax regression on generated images.
 SMALL = {
     "name": "small",
     "replicas": 4,
@@ -34,15 +34,15 @@ class Dbench:
         self.started = []
         self.environment = {k: v for k, v in os.environ.items() if k != "DBENCH_DATA"}
         self.environment["OMPI_MCA_btl_base_warn_component_unused"] = "0"
-        self.environment["PMIX_MCA_psec"] = "native"   # munge, where it does not run, is waited for
+        self.environment["PMIX_MCA_psec"] = "native"   # else PMIx waits for munge
 
     def text(self, changes=None, **more):
-        """SMALL changed; None removes a key."""
+        """Return SMALL with changes as text; None removes a key."""
         spec = {**SMALL, **(changes or {}), **more}
         return json.dumps({k: v for k, v in spec.items() if v is not None})
 
     def spec(self, changes=None, name="spec.json", **more):
-        """A file with SMALL changed."""
+        """Write SMALL with changes to a file; return its path."""
         path = self.folder / name
         path.write_text(self.text(changes, **more))
         return str(path)
@@ -64,7 +64,7 @@ class Dbench:
         return self.started[-1]
 
     def end(self):
-        """A test that fails leaves no run behind."""
+        """End all runs that a failed test has left."""
         for run in self.started:
             if run.poll() is None:
                 run.kill()
@@ -90,5 +90,5 @@ def dbench(tmp_path):
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    """For what the tests of a file share: starting the program costs more than a short run."""
+    """Run the program in a folder that all tests of a file share, to save starts."""
     yield from program_in(tmp_path_factory.mktemp("shared"))

@@ -1,15 +1,16 @@
-"""Reading and comparing result files."""
+"""Functions that read and compare result files."""
 
 import h5py
 import numpy as np
 
-# What differs between runs of the same spec: times, places, and what the split over ranks changes.
+# Data sets that may differ between runs of the same spec: times, machines, and numbers that depend
+# on the distribution over ranks.
 OF_THE_MACHINE = ("ranks/", "segments/", "provenance", "events/", "iterations/profile_bytes",
                   "spec")
 
 
 def content(path):
-    """Every recorded number but times, by name."""
+    """Return every recorded number except times, by name."""
     out = {}
 
     def visit(name, item):
@@ -25,7 +26,7 @@ def content(path):
 
 
 def differences(a, b):
-    """Names of what is not equal to the bit."""
+    """Return the names of data sets that are not bit-identical."""
     a, b = content(a), content(b)
     assert a.keys() == b.keys()
 

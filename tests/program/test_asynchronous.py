@@ -1,4 +1,5 @@
-"""ad_psgd and swift in virtual time: replicas of one process that do not wait for each other."""
+"""Tests of ad_psgd and swift in virtual time: replicas of one process do not wait for each
+other."""
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ def plain(shared):
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_the_same_bits_again(shared, plain, name):
+def test_repeated_runs_are_bit_identical(shared, plain, name):
     again = shared.run(shared.spec({**RUN, "algorithm": name}), f"{name}-again.h5")
     assert differences(plain[name], again) == []
     for column in ("staleness", "replica_time"):
@@ -38,15 +39,15 @@ def test_the_same_bits_again(shared, plain, name):
 def test_each_replica_has_its_own_time_until_a_barrier(plain, name):
     time = read(plain[name], "iterations/replica_time")
     took = np.diff(time, axis=0, prepend=0)
-    # Iteration 12 begins for all when the last one has ended iteration 11: an evaluation.
+    # All replicas begin iteration 12 when the last one has ended iteration 11, at an evaluation.
     took[12] = time[12] - time[11].max()
     assert np.all(took > 0.9 - 1e-9) and np.all(took < 1.1 + 1e-9)
     assert len(np.unique(time[11])) == 6
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_who_are_equally_quick_train_as_dsgd_does(dbench, name):
-    """Also over barriers, and with momentum: an optimizer's state is the replica's own."""
+def test_equally_fast_replicas_train_as_with_dsgd(dbench, name):
+    """If all replicas are equally fast, training equals dsgd, also with barriers and momentum."""
     changes = {**RUN, "graph": GRAPHS[name], "precision": "float64", "init": "independent",
                "optimizer": {"type": "sgd", "lr": 0.05, "momentum": 0.9, "weight_decay": 0.01}}
     mine = dbench.run(dbench.spec({**changes, "algorithm": asynchronous(name, jitter=0)}), "a.h5")
@@ -64,7 +65,7 @@ def test_who_are_equally_quick_train_as_dsgd_does(dbench, name):
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_a_slow_replica_holds_up_nobody_between_barriers(dbench, name):
+def test_a_slow_replica_delays_no_other_between_barriers(dbench, name):
     changes = {**RUN, "algorithm": asynchronous(name, jitter=0, gradient_seconds=0.5),
                "evaluate": {"every": None}}
     run = dbench.run(dbench.spec({**changes, "delays": [{"replicas": [2], "seconds": 1}]}))
@@ -72,14 +73,14 @@ def test_a_slow_replica_holds_up_nobody_between_barriers(dbench, name):
     for i in range(6):
         np.testing.assert_allclose(time[:, i], iterations * (1.5 if i == 2 else 0.5))
     stale = read(run, "iterations/staleness")
-    if name == "swift":   # its neighbours end 3 t + 2 where it has ended t
+    if name == "swift":   # neighbours have ended iteration 3 t + 2 when replica 2 has ended t
         assert stale[:, 2].max() == 0 and np.all(stale[:, [0, 4, 5]] == 0)
         assert stale[-1, 1] == stale[-1, 3] == 23 - 23 // 3
-    else:                 # three times as long, so three times as many averagings meanwhile
+    else:                 # its iterations take three times as long and see more averagings
         assert stale[:8, 2].mean() > 1.5 * np.delete(stale[:8], 2, axis=1).mean()
 
 
-def test_ad_psgd_counts_what_its_pairs_send(plain):
+def test_ad_psgd_counts_the_bytes_of_its_pairs(plain):
     sent, row = (read(plain["ad_psgd"], f"iterations/{name}") for name in ("messages", "degree"))
     bytes_of_row = 4 * read(plain["ad_psgd"], "tensors/numel").sum()
     assert np.array_equal(read(plain["ad_psgd"], "iterations/bytes_sent"), sent * bytes_of_row)
@@ -89,7 +90,7 @@ def test_ad_psgd_counts_what_its_pairs_send(plain):
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_profiling_each_iteration_makes_all_wait_and_says_so(dbench, name):
+def test_profiling_each_iteration_synchronises_and_warns(dbench, name):
     spec = dbench.spec({**RUN, "algorithm": name, "profile": {}, "length": {"iterations": 6}})
     said = dbench("run", spec, "--output", "out.h5").stderr
     assert "/profile/every" in said and "wait for one another" in said
@@ -117,7 +118,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_refuses_what_makes_no_sense(dbench, case):
+def test_refused_combinations(dbench, case):
     changes, key, remedy = REFUSED[case]
     ranks = 2 if case == "ranks" else None
     errors = dbench("run", dbench.spec({**RUN, "algorithm": "ad_psgd", **changes}), ranks=ranks,

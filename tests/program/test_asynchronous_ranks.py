@@ -1,4 +1,4 @@
-"""ad_psgd and swift with a rank for each replica: in real time, at each rank's own pace."""
+"""Tests of ad_psgd and swift with one rank per replica, where ranks proceed in real time."""
 
 import os
 import re
@@ -10,8 +10,9 @@ import pytest
 from results import differences, read
 from test_failures import children
 
-# An evaluation: all wait for one another. Between two a rank that the machine holds up may send
-# nothing, and then swift's others do not leave the parameters they began with.
+# Iterations between evaluations, at which all ranks wait for each other. Between two evaluations a
+# rank that the machine delays may send nothing; swift's other ranks then keep their first
+# parameters.
 TOGETHER = 5
 RARELY = {"every": {"iterations": 1000}, "variance": {"every": {"iterations": 1000}}}
 RUN = {"implementation": None, "graph": "ring", "replicas": 4, "profile": RARELY,
@@ -27,7 +28,7 @@ RUNS = {
     "swift": {"algorithm": "swift"},
     "matched": {"algorithm": "ad_psgd", "graph": "random_matching", "model": "mlp",
                 "optimizer": {"type": "adam", "lr": 1e-3}},
-    # All wait for one another in every iteration, so that nothing is left to chance.
+    # All ranks wait for each other in every iteration, so that the result is deterministic.
     "together": {"algorithm": "swift", "profile": EACH, "length": {"iterations": 8}},
     "elsewhere": {"algorithm": "swift", "profile": EACH, "length": {"iterations": 8},
                   "placement": {"type": "random"}},
@@ -41,7 +42,7 @@ RUNS = {
 
 
 def start_all(program, ranks):
-    """All of them in one start."""
+    """Run all specs in one start of the program."""
     specs = [program.spec({**RUN, **changes}, name=f"{name}.json", output=f"{name}-{ranks}.h5")
              for name, changes in RUNS.items()]
     program("run", *specs, "--quiet", ranks=ranks)
@@ -69,10 +70,10 @@ def test_they_learn_and_record_each_replicas_iterations(runs, name):
         assert np.all(sent[::TOGETHER] == 8) and np.all(sent[TOGETHER - 1::TOGETHER] == 8)
         assert stale.max() < TOGETHER
     else:
-        assert stale.sum() <= sent.sum()   # an averaging is two messages, and counts for both
+        assert stale.sum() <= sent.sum()   # an averaging has two messages and counts for both ranks
 
 
-def test_where_all_wait_for_one_another_it_is_the_twin(shared, runs):
+def test_synchronised_ranks_give_the_bits_of_virtual_time(shared, runs):
     changes = {**RUN, **RUNS["together"], "algorithm": {"type": "swift", "jitter": 0}}
     twin = shared.run(shared.spec(changes, name="twin.json"), "twin.h5")
     assert differences(twin, runs["together"]) == []
@@ -88,8 +89,8 @@ def test_averages_keep_the_mean_and_bring_replicas_together(runs):
 
 
 @pytest.mark.parametrize("name", ["slow ad_psgd", "slow swift"])
-def test_a_slow_rank_holds_up_nobody(runs, name):
-    """Though it serves them: they average with it while it is held up."""
+def test_a_slow_rank_delays_no_other(runs, name):
+    """Other ranks still average with a slow rank while it is delayed."""
     ended, delay, gradient = (read(runs[name], f"iterations/{column}") for column in
                               ("replica_time", "time_delay", "time_gradient"))
     quick = np.delete(ended, 1, axis=1)
@@ -122,9 +123,9 @@ def test_a_signal_to_one_rank_stops_all_at_one_iteration(dbench):
     kept = dbench.folder / "out.h5.checkpoints" / str(done) / "manifest.json"
     assert kept.is_file()
     assert np.all(np.diff(read(path, "iterations/replica_time"), axis=0) > 0)
-    # It goes on from there; the delays are those of the spec.
+    # The run continues from the checkpoint, with the delays of the spec.
     run = dbench.start("run", dbench.spec(changes), "--output", path, "--resume", ranks=2)
-    while "going on from iteration" not in run.stderr.readline():
+    while "continuing from iteration" not in run.stderr.readline():
         assert run.poll() is None
     time.sleep(1)
     os.kill(run.pid, signal.SIGUSR1)
@@ -135,7 +136,7 @@ def test_a_signal_to_one_rank_stops_all_at_one_iteration(dbench):
 
 
 @pytest.mark.parametrize("name", ["ad_psgd", "swift"])
-def test_a_rank_that_stands_still_is_named(dbench, name):
+def test_a_stopped_rank_is_named(dbench, name):
     dbench.environment["DBENCH_TIMEOUT"] = "3"
     path = dbench.folder / "out.h5"
     changes = {**LONG, "algorithm": name, "replicas": 3}

@@ -1,5 +1,5 @@
-"""Whatever is wrong with the command, the spec, the data or the output: a message that names it,
-exit status 2, nothing written."""
+"""Tests of errors in the command, the spec, the data or the output: the message names the error,
+the exit status is 2, and nothing is written."""
 
 import gzip
 import json
@@ -13,7 +13,7 @@ from together import checked
 
 
 def refused(dbench, spec, *words, ranks=None, env=None):
-    """The message; nothing may have been written."""
+    """Run a spec that must be refused without writing anything; return the message."""
     done = dbench("run", spec, "--output", "refused.h5", *words, expect=2, ranks=ranks, env=env)
     assert not (dbench.folder / "refused.h5").exists()
     lines = [line for line in done.stderr.splitlines() if "error:" in line]
@@ -23,8 +23,8 @@ def refused(dbench, spec, *words, ranks=None, env=None):
 
 @pytest.mark.parametrize("limit, hidden, words", [
     (None, [200000, 200000], ["the rank on", "needs at least", "the machine has"]),
-    (3 << 30, [60000, 3000], ["this rank needs at least", "are free for it on"])])
-def test_memory_that_is_not_there_is_told_in_numbers(dbench, limit, hidden, words):
+    (3 << 30, [60000, 3000], ["this rank needs at least", "are free on"])])
+def test_missing_memory_is_reported_in_numbers(dbench, limit, hidden, words):
     spec = dbench.spec({"model": {"type": "mlp", "hidden": hidden}})
     done = subprocess.run(
         dbench.command("run", spec, "--output", "refused.h5"), cwd=dbench.folder, timeout=60,
@@ -63,7 +63,7 @@ SPEC_ERRORS = [
      ["/profile/every/0/until", "last"]),
     ({"profile": {"every": [{"until": {"iterations": 4}, "every": None},
                             {"until": {"iterations": 3}, "every": None},
-                            {"every": None}]}}, ["/profile/every/1/until", "not after"]),
+                            {"every": None}]}}, ["/profile/every/1/until", "order the stages"]),
     ({"profile": {"every": [{"until": {"iterations": 4}, "every": {"iterations": 0}},
                             {"every": None}]}},
      ["/profile/every/0/every/iterations", "greater than 0"]),
@@ -130,7 +130,7 @@ NUMBERS = ["2147483648", "9223372036854775807", "9223372036854775808", "18446744
 
 
 def with_value(spec, pointer, text):
-    """The text of a spec in which the value at a JSON pointer is `text`."""
+    """Return the text of a spec in which the value at a JSON pointer is `text`."""
     spec = json.loads(json.dumps(spec))
     *way, last = pointer.strip("/").split("/")
     at = spec
@@ -143,8 +143,8 @@ def with_value(spec, pointer, text):
     return json.dumps(spec).replace('"HERE"', text)
 
 
-def test_numbers_that_no_count_can_be(dbench):
-    """None may wrap around to another number."""
+def test_counts_out_of_range_are_refused(dbench):
+    """Numbers that are too large are refused and do not wrap around."""
     spec = json.loads(dbench.text(schedule="constant"))
     specs = {(pointer, number): with_value(spec, pointer, number)
              for pointer in COUNTS for number in NUMBERS}
@@ -160,8 +160,8 @@ def test_a_setting_does_not_wrap_around(dbench):
 
 
 NO_SPECS = [
-    ("[" * 100_000, ["in each other"]),
-    ('{"a": ' * 100_000 + "1" + "}" * 100_000, ["in each other"]),
+    ("[" * 100_000, ["nested"]),
+    ('{"a": ' * 100_000 + "1" + "}" * 100_000, ["nested"]),
     ('{"replicas": 1e400}', ["1e400", "1.8e308"]),
     (b'{"name": "\xff"}', ["line 1", "UTF-8"]),
     (b'{"\xff": 1}', ["line 1", "UTF-8"]),
@@ -170,7 +170,7 @@ NO_SPECS = [
 ]
 
 
-def test_texts_that_are_no_spec(dbench):
+def test_files_that_are_not_specs(dbench):
     told = checked(dbench, {k: text for k, (text, _) in enumerate(NO_SPECS)})
     for k, (_, words) in enumerate(NO_SPECS):
         for word in [f"checked-{k}.json", *words]:
@@ -181,8 +181,8 @@ def test_deep_nesting_merged_over_a_base(dbench):
     spec = dbench.spec()
     deep = '{"a": ' * 30_000 + "1" + "}" * 30_000
     (dbench.folder / "deep.json").write_text(f'{{"base": "spec.json", "profile": {deep}}}')
-    assert "in each other" in refused(dbench, "deep.json")
-    assert "in each other" in refused(dbench, spec, "--set", "/profile=" + "[" * 500 + "]" * 500)
+    assert "nested" in refused(dbench, "deep.json")
+    assert "nested" in refused(dbench, spec, "--set", "/profile=" + "[" * 500 + "]" * 500)
     assert "64" in refused(dbench, spec, "--set", "/profile" + "/a" * 500 + "=1")
 
 
@@ -194,7 +194,7 @@ def test_deep_nesting_merged_over_a_base(dbench):
     ("/length=1e400", ["/length"]),
     ("/base=\"spec.json\"", ["/base", "unknown key"]),
 ])
-def test_settings_that_cannot_be(dbench, setting, words):
+def test_impossible_settings_are_refused(dbench, setting, words):
     message = refused(dbench, dbench.spec(), "--set", setting)
     assert "json.exception" not in message
     for word in words:
@@ -211,7 +211,8 @@ KINDS = ['"words"', "1e300", '{"x": 1}', "null", '[["x"]]', "-1"]
 
 
 def test_values_of_any_kind_at_every_key(dbench):
-    """Taken, or refused in words that name the key (of a base: its file)."""
+    """Every value is accepted, or refused with a message that names the key (for /base: the
+    file)."""
     spec = json.loads(dbench.text(implementation=None, algorithm="dsgd", graph="ring"))
     keys = list(pointers(json.loads(dbench("list", "spec", "--json").stdout)["spec"]))
     assert len(keys) > 30 and "/profile/variance/every" in keys
@@ -237,7 +238,7 @@ LENGTHY = [
 
 
 def test_the_length_of_a_run_costs_nothing_to_check(dbench):
-    """Set-up does bounded work, whatever the length."""
+    """The work of the setup does not depend on the length of the run."""
     told = checked(dbench, {(k, iterations): dbench.text(changes, length={"iterations": iterations})
                             for k, changes in enumerate(LENGTHY)
                             for iterations in (10**9, 10**12, 2**63)}, timeout=30)
@@ -248,7 +249,7 @@ def test_the_length_of_a_run_costs_nothing_to_check(dbench):
             assert "/length" in found["error"] and "10^12" in found["error"], LENGTHY[k]
 
 
-def test_changes_that_cannot_be_planned(dbench):
+def test_impossible_changes_are_refused(dbench):
     message = refused(dbench, dbench.spec(
         implementation=None, algorithm="dsgd", length={"iterations": 10**9}, replicas=16,
         graph={"type": "budget", "order": "uniform", "models": 3}))
@@ -272,10 +273,10 @@ def test_more_ranks_than_replicas(dbench):
     assert "3 ranks" in message and "2 replicas" in message
 
 
-def test_base_circle(dbench):
+def test_base_cycle(dbench):
     (dbench.folder / "a.json").write_text('{"base": "b.json"}')
     (dbench.folder / "b.json").write_text('{"base": "a.json"}')
-    assert "circle" in refused(dbench, "a.json")
+    assert "cycle" in refused(dbench, "a.json")
 
 
 # ---- data files
@@ -333,7 +334,7 @@ def test_bad_magic_number(dbench):
 
 # ---- output
 
-def test_output_in_what_is_no_folder(dbench):
+def test_output_below_a_file(dbench):
     (dbench.folder / "file").write_text("x")
     done = dbench("run", dbench.spec(), "--output", "file/out.h5", expect=2)
     assert "file" in done.stderr
@@ -349,7 +350,7 @@ def test_existing_output_is_left_alone(dbench):
         done = dbench("run", spec, "--output", "kept.h5", *words, expect=2)
         assert "kept.h5" in done.stderr and "--overwrite" in done.stderr
         assert open(first, "rb").read() == before
-    # A run that is refused later leaves it alone too, even with --overwrite.
+    # A run that is refused later does not change the file either, even with --overwrite.
     dbench("run", dbench.spec(model="least_squares"), "--output", "kept.h5", "--overwrite",
            expect=2)
     assert open(first, "rb").read() == before

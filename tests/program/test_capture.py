@@ -1,4 +1,4 @@
-"""`"capture"`: on the CPU nothing is captured, which is told, and refused where it is asked for."""
+"""Tests of `"capture"` on the CPU: nothing is captured, which is reported, and "on" is refused."""
 
 import json
 

@@ -1,5 +1,4 @@
-"""A run that was interrupted and goes on equals one that was not, in every recorded number but
-times."""
+"""Tests that a resumed run equals an uninterrupted one in every recorded number except times."""
 
 import json
 import os
@@ -22,11 +21,12 @@ CNN = {"model": {"type": "cnn", "width": 4}, "replicas": 6, "graph": "ring", "im
        "optimizer": {"type": "sgd", "lr": 0.02}, "length": {"iterations": 100},
        "profile": {"every": {"iterations": 3}},
        "evaluate": {"every": {"iterations": 50}}, "checkpoint": {"every": {"iterations": 10}}}
-# Few iterations, and those of runs that are to be stopped sleep, so that the signal comes in time.
+# STOPPED has few iterations. With SLOWED, iterations sleep, so that a signal arrives before the
+# end.
 SLOWED = {"delays": [{"seconds": 0.003}]}
 STOPPED = {**CNN, "length": {"iterations": 60}, "evaluate": {"every": {"iterations": 30}},
            "checkpoint": {"every": {"iterations": 6}}}
-STATES = {  # every kind of state
+STATES = {  # every kind of state that a checkpoint holds
     "momentum, random sequence": {"optimizer": {"type": "sgd", "lr": 0.02, "momentum": 0.9},
                                   "graph": "random_matching"},
     "tracking, one-peer": {"algorithm": "gradient_tracking", "graph": "one_peer_exponential"},
@@ -83,8 +83,8 @@ def generations(path):
 
 
 def interrupt(dbench, spec, path, number, ranks=None, seconds=0.0, resume=False):
-    """Starts (or goes on), waits for a new checkpoint and `seconds`, sends the signal; the exit
-    status."""
+    """Start or resume a run, wait for a new checkpoint and `seconds` more, and send the signal.
+    Return the exit status and stderr."""
     before = generations(path)
     run = dbench.start("run", spec, "--output", path, "--quiet", *(["--resume"] if resume else []),
                        ranks=ranks)
@@ -98,7 +98,7 @@ def interrupt(dbench, spec, path, number, ranks=None, seconds=0.0, resume=False)
     return run.returncode, errors
 
 
-# How often a run is stopped, and the seed of the moments: more of them, and others, by hand.
+# How often a run is stopped, and the seed of the moments. Set the variables for longer tests.
 STOPS = int(os.environ.get("DBENCH_TEST_STOPS", "2"))
 SEED = int(os.environ.get("DBENCH_TEST_SEED", "0"))
 
@@ -109,7 +109,7 @@ def wholes(shared):
 
 
 def stopped(dbench, state, spec, path):
-    """Begins a run and stops it again and again; why it ended, in order."""
+    """Start a run and stop it repeatedly. Return the reasons of its ends in order."""
     generator = np.random.default_rng([len(state), SEED])
     asked = [signal.SIGUSR1, signal.SIGTERM][generator.integers(2)]
     stops = [asked, signal.SIGKILL] + list(
@@ -117,8 +117,8 @@ def stopped(dbench, state, spec, path):
     reasons = []
     for number in stops:
         status, errors = interrupt(dbench, spec, path, number, resume=bool(reasons),
-                                   seconds=generator.uniform(0, 0.1))  # a checkpoint later or so
-        if status == 0:   # it was complete before the signal came
+                                   seconds=generator.uniform(0, 0.1))  # about one more checkpoint
+        if status == 0:   # the run completed before the signal arrived
             break
         reasons.append(b"killed" if number == signal.SIGKILL else b"preempted")
         assert status == (-signal.SIGKILL if number == signal.SIGKILL else 75), errors
@@ -133,11 +133,12 @@ def stopped(dbench, state, spec, path):
 
 
 def on_one_rank(state):
-    return state == "virtual time"   # or its ranks would be their own clocks
+    return state == "virtual time"   # on several ranks these algorithms run in real time
 
 
 class Parts:
-    """Every state's run stopped again and again, and then gone on with to its end."""
+    """Runs, one for every kind of state, that are stopped repeatedly and then resumed to their
+    end."""
 
     def __init__(self, dbench):
         self.dbench, self.reasons = dbench, {}
@@ -153,7 +154,7 @@ class Parts:
             self.reasons[state] = error
 
     def result(self, state):
-        """The file, and why each of its parts but the last ended."""
+        """Return the result file, and the reason why each part except the last ended."""
         alone = on_one_rank(state)
         path = self.runs[alone].result(state, ranks=None if alone else 2)
         if isinstance(self.reasons[state], AssertionError):
@@ -167,8 +168,8 @@ def parts(shared):
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_goes_on_to_the_bit(wholes, parts, state):
-    """Stopped on one rank, gone on with to the end on two."""
+def test_resumed_runs_are_bit_identical(wholes, parts, state):
+    """A run that is stopped on one rank and resumed on two gives the same bits."""
     (path, reasons), whole = parts.result(state), wholes.result(state)
     assert differences(whole, path) == []
     with h5py.File(path) as file, h5py.File(whole) as reference:
@@ -181,11 +182,11 @@ def test_goes_on_to_the_bit(wholes, parts, state):
     assert told[0] == told[1]
 
 
-def test_goes_on_with_other_ranks(dbench):
+def test_resume_with_other_ranks(dbench):
     spec = dbench.spec({**CNN, **SLOWED, "algorithm": "qg_dsgdm", "length": {"iterations": 80}})
     whole = dbench.run(spec, "whole.h5", ranks=2)
     path = str(dbench.folder / "parts.h5")
-    # mpirun passes SIGUSR1 on; after a SIGTERM it kills the ranks by itself.
+    # mpirun forwards SIGUSR1; after SIGTERM it kills the ranks itself.
     assert interrupt(dbench, spec, path, signal.SIGUSR1, ranks=2)[0] == 75
     assert interrupt(dbench, spec, path, signal.SIGUSR1, ranks=4, resume=True)[0] == 75
     dbench("run", spec, "--output", path, "--quiet", "--resume", ranks=1)
@@ -210,7 +211,7 @@ def test_two_generations_are_kept_and_a_damaged_one_is_passed_over(dbench):
             paths.append(unfinished(whole, str(dbench.folder / f"{name}-{part}.h5")))
             damage(os.path.join(folder(paths[-1]), "40", part))
     done = dbench("run", *specs, "--output", dbench.folder, "--resume")
-    for said in ("passed over", "going on from iteration 30"):
+    for said in ("is skipped", "continuing from iteration 30"):
         assert done.stderr.count(said) == len(specs), done.stderr
     for path in paths:
         assert differences(whole, path) == []
@@ -224,18 +225,18 @@ def test_damaged_generations_neither_cost_a_result_nor_outlive_whole_ones(dbench
         file.attrs.modify("status", np.bytes_(b"failed"))
     before = open(path, "rb").read()
     os.remove(os.path.join(folder(path), "40", "part-0.bin"))
-    assert "whole" in dbench("run", spec, "--output", path, "--resume", expect=2).stderr
+    assert "complete and intact" in dbench("run", spec, "--output", path, "--resume", expect=2).stderr
     assert open(path, "rb").read() == before and generations(path) == [40]
     other = dbench.run(spec, "b.h5")
     with h5py.File(other, "r+") as file:
         file.attrs.modify("status", np.bytes_(b"failed"))
-    os.makedirs(os.path.join(folder(other), "44"))  # a later one without anything in it
+    os.makedirs(os.path.join(folder(other), "44"))  # a later, empty generation
     dbench("run", spec, "--output", other, "--resume", "--set", "/checkpoint/every/iterations=21")
     assert generations(other) == [42]
 
 
 def unfinished(whole, path):
-    """A copy of a result and its checkpoints, as if its run had failed at the end."""
+    """Copy a result and its checkpoints, and mark the copy as a run that failed at the end."""
     shutil.copy(whole, path)
     shutil.copytree(folder(whole), folder(path))
     with h5py.File(path, "r+") as file:
@@ -254,7 +255,7 @@ def flip(path):
 def test_what_resume_refuses(dbench):
     spec = dbench.spec({**CNN, "length": {"iterations": 25}})
     path = dbench.run(spec, "a.h5")
-    assert "complete already" in dbench("run", spec, "--output", path, "--resume").stderr
+    assert "already complete" in dbench("run", spec, "--output", path, "--resume").stderr
     with h5py.File(path, "r+") as file:
         file.attrs.modify("status", np.bytes_(b"failed"))
     before = open(path, "rb").read()
@@ -266,8 +267,8 @@ def test_what_resume_refuses(dbench):
     assert "6 replicas" in fewer
     assert open(path, "rb").read() == before
     os.remove(path)
-    assert "no result file" in dbench("run", spec, "--output", path, "--resume", expect=2).stderr
-    dbench("run", spec, "--output", "new.h5", "--resume")  # nothing there: from the start
+    assert "is missing" in dbench("run", spec, "--output", path, "--resume", expect=2).stderr
+    dbench("run", spec, "--output", "new.h5", "--resume")  # no checkpoint: starts from iteration 0
     assert differences(str(dbench.folder / "new.h5"), dbench.run(spec, "b.h5")) == []
     dbench("run", spec, "--output", path, "--overwrite", "--resume", expect=2)
 
@@ -302,7 +303,8 @@ TAKEN = [*(("alike", *case) for case in ALIKE), *(("unlike", *case) for case in 
 
 
 class Elastic:
-    """Runs of ELASTIC with 4 replicas, and what became of them with others from iteration 20."""
+    """Runs of ELASTIC with 4 replicas, and their continuations with other numbers of replicas from
+    iteration 20."""
 
     def __init__(self, dbench):
         self.wholes = Together(dbench, "before", {name: {**ELASTIC, **changes}
@@ -318,7 +320,7 @@ class Elastic:
         return self.taken.result(case, ranks=2)
 
     def refused(self, dbench, name, replicas, policy):
-        """What is said where one is to go on with other replicas."""
+        """Return the message that refuses to continue a run with other replicas."""
         path = unfinished(self.wholes.result(name),
                           os.path.join(tempfile.mkdtemp(dir=dbench.folder), "parts.h5"))
         return dbench("run", self.wholes.specs[name], "--output", path, "--resume", "--set",
@@ -332,9 +334,9 @@ def elastic(shared):
 
 
 @pytest.mark.parametrize("replicas, policy", ALIKE)
-def test_goes_on_with_other_replicas(elastic, replicas, policy):
-    """Equal replicas whose gradients are averaged do not care how many they are: the same training,
-    to rounding."""
+def test_resume_with_other_replicas(elastic, replicas, policy):
+    """If replicas are equal and average gradients, their number does not change training, up to
+    rounding."""
     whole, path = elastic.wholes.result("alike"), elastic.result("alike", replicas, policy)
     for name in ("evaluations/mean_loss", "iterations/epoch", "iterations/lr",
                  "iterations/iteration"):
@@ -350,16 +352,16 @@ def test_goes_on_with_other_replicas(elastic, replicas, policy):
 
 @pytest.mark.parametrize("replicas, policy", UNLIKE)
 def test_other_replicas_keep_the_mean(elastic, replicas, policy):
-    """Nothing is learnt, unlike replicas mix on a ring: the mean model stays what it was."""
+    """If different replicas mix on a ring and learn nothing, the mean model does not change."""
     path = elastic.result("unlike", replicas, policy)
     losses = read(path, "evaluations/mean_loss")
     assert np.allclose(losses, losses[0], rtol=1e-9, atol=0)
     distance = read(path, "parameters/consensus_distance")
     with h5py.File(path + ".until-20.h5") as file:
         before = file["parameters/consensus_distance"][20]
-    if policy == "clone":   # copies lie as far from the mean as what they are copies of
+    if policy == "clone":   # copies are as far from the mean as their originals
         assert np.isclose(distance[20], before, rtol=1e-9)
-    else:                   # means of neighbours lie nearer
+    else:                   # means of neighbours are nearer to the mean
         assert 0 < distance[20] < before
 
 
@@ -375,8 +377,8 @@ def test_other_replicas_need_a_global_batch_and_no_messages(dbench, elastic):
 
 @pytest.mark.parametrize("name", CORRECTIONS)
 def test_corrections_that_rest_on_means_refuse_uneven_copies(dbench, elastic, name):
-    """Of 4 replicas, 6 would hold two once and two twice: mean(y) = mean(g) would be gone for
-    good."""
+    """With 6 replicas made from 4, two would be copied once and two twice, which would break
+    mean(y) = mean(g) permanently."""
     said = elastic.refused(dbench, name, 6, "clone")
     assert "/replicas" in said and "means" in said and "8" in said, said
     assert "means" in elastic.refused(dbench, name, 3, "merge")
@@ -384,8 +386,8 @@ def test_corrections_that_rest_on_means_refuse_uneven_copies(dbench, elastic, na
         elastic.result(name, replicas, policy)
 
 
-def test_time_goes_on_over_restarts(dbench):
-    """Evaluations and events of a run taken up again count from its first start."""
+def test_times_count_from_the_first_start(dbench):
+    """Times of evaluations and events of a resumed run count from its first start."""
     graph = [{"type": "complete", "until": {"iterations": 25}},
              {"type": "torus", "until": {"iterations": 35}}, "ring"]
     spec = dbench.spec({**CNN, "graph": graph, "length": {"iterations": 45},
@@ -393,7 +395,7 @@ def test_time_goes_on_over_restarts(dbench):
     path = dbench.run(spec, "a.h5")
     with h5py.File(path, "r+") as file:
         file.attrs.modify("status", np.bytes_(b"failed"))
-    shutil.rmtree(os.path.join(folder(path), "40"))  # goes on from 30
+    shutil.rmtree(os.path.join(folder(path), "40"))  # the run continues from 30
     manifest = os.path.join(folder(path), "30", "manifest.json")
     assert generations(path) == [30]
     before = read(path, "evaluations/elapsed")
@@ -405,7 +407,7 @@ def test_time_goes_on_over_restarts(dbench):
     assert before[6] <= head["elapsed"] < before[7]
 
 
-def test_a_checkpoint_that_does_not_fit_the_disk_costs_only_itself(dbench):
+def test_a_checkpoint_too_large_for_the_disk_does_not_end_the_run(dbench):
     if os.geteuid() != 0:
         pytest.skip("mounting a small file system needs root")
     tiny = dbench.folder / "out.h5.checkpoints"
@@ -422,7 +424,7 @@ def test_a_checkpoint_that_does_not_fit_the_disk_costs_only_itself(dbench):
         subprocess.run(["umount", str(tiny)])
 
 
-def test_a_job_queued_again_goes_on_though_its_host_cannot_be_asked(dbench):
+def test_a_requeued_job_resumes_although_its_host_is_unknown(dbench):
     spec, path = dbench.spec({**STOPPED, **SLOWED}), str(dbench.folder / "parts.h5")
     dbench.environment["SLURM_JOB_ID"] = "77"
     assert interrupt(dbench, spec, path, signal.SIGKILL)[0] == -signal.SIGKILL

@@ -1,4 +1,4 @@
-"""Subcommands and their stable output, and the result file of a small run."""
+"""Tests of the subcommands, their stable output, and the result file of a small run."""
 
 import ctypes
 import json
@@ -19,8 +19,8 @@ def test_help_with_examples(dbench):
     assert "Examples" in dbench("run", "--help").stdout
 
 
-def test_what_cannot_be_written_to_standard_output_is_an_error(dbench):
-    for words in (("version",), ("list", "--json")):  # by printf, and by a stream
+def test_errors_of_standard_output_are_reported(dbench):
+    for words in (("version",), ("list", "--json")):  # written by printf, and by std::cout
         with open("/dev/full", "w") as full:
             done = subprocess.run(dbench.command(*words), stdout=full, stderr=subprocess.PIPE,
                                   text=True)
@@ -76,7 +76,7 @@ def test_list_of_one_member(dbench):
     assert "diloco" in dbench("list", "dilco", expect=2).stderr
 
 
-def test_list_has_what_the_issue_names(dbench):
+def test_list_has_all_families(dbench):
     listed = json.loads(dbench("list", "--json").stdout)
     for family, names in {"models": ["softmax_regression", "least_squares", "mlp", "cnn",
                                      "resnet20"],
@@ -127,12 +127,16 @@ def test_check_prints_the_resolved_spec(dbench):
     text = dbench("check", dbench.spec()).stdout
     assert "30730 in 2 tensors" in text
     assert not list(dbench.folder.glob("**/*.h5"))
-    # The resolved spec is a spec, and resolves to itself.
+    # The resolved spec is a valid spec and resolves to itself.
     (dbench.folder / "again.json").write_text(json.dumps(found["spec"]))
     assert json.loads(dbench("check", "again.json", "--json").stdout)["spec"] == found["spec"]
+    two = json.loads(dbench("check", dbench.spec(), "--json", ranks=2).stdout)
+    assert two["result_bytes"] == found["result_bytes"] + found["result_bytes_per_rank"]
+    assert {"/name", "/output", "/data/threads"} <= {*found["free_to_change"]}
+    assert "/graph" not in found["free_to_change"]
 
 
-def test_check_says_how_unlike_the_replicas_are(dbench):
+def test_check_reports_heterogeneity(dbench):
     def found(partition):
         data = {"type": "shapes", "train": 1000, "test": 64, "partition": partition}
         return json.loads(dbench("check", dbench.spec(replicas=10, data=data),
@@ -202,15 +206,16 @@ def test_the_last_line_of_progress_has_the_last_evaluation(dbench):
     with h5py.File(dbench.folder / "out.h5") as file:
         accuracy = file["evaluations/mean_accuracy"][-1]
     assert f"test {accuracy:.3f}" in line and "100 % (6 of 6)" in line
-    assert "ETA" not in done.stderr         # less than a second was measured
+    assert "ETA" not in done.stderr         # the run is too short for an estimate
 
 
-def test_doctor_under_a_launcher_speaks_once_and_measures_a_link(dbench):
+def test_doctor_under_a_launcher_prints_once_and_measures_a_link(dbench):
     told = dbench("doctor", ranks=2).stdout
     assert told.count("launcher") == 1
     speeds = re.search(r"link +(\d+) MB/s one way, (\d+) MB/s both ways together", told).groups()
     assert all(int(speed) > 0 for speed in speeds)
-    assert float(re.search(r"all-reduce +(\S+) ms for 33.6 MB by the library$", told, re.M)[1]) > 0
+    pattern = r"all-reduce +(\S+) ms for 33.6 MB by the MPI library$"
+    assert float(re.search(pattern, told, re.M)[1]) > 0
 
 
 def test_doctor_and_version(dbench):
@@ -222,7 +227,7 @@ def test_doctor_and_version(dbench):
 
 
 def nccl_of_this_machine():
-    """Its version as the loader has it, or "none"."""
+    """Return the version of the NCCL that the loader finds, or "none"."""
     try:
         library = ctypes.CDLL("libnccl.so.2")
     except OSError:
@@ -232,13 +237,13 @@ def nccl_of_this_machine():
     return f"{version.value // 10000}.{version.value // 100 % 100}.{version.value % 100}"
 
 
-def test_doctor_tells_whether_mpi_reads_the_memory_of_cards(dbench):
+def test_doctor_reports_whether_mpi_is_cuda_aware(dbench):
     [row] = [line for line in dbench("doctor").stdout.splitlines() if line.startswith("MPI")]
     assert row.endswith((", CUDA-aware", ", not CUDA-aware",
                          ", does not say whether it is CUDA-aware"))
 
 
-def test_doctor_tells_of_nccl(dbench):
+def test_doctor_reports_nccl(dbench):
     [row] = [line for line in dbench("doctor").stdout.splitlines() if line.startswith("NCCL")]
     built, _, here = row.removeprefix("NCCL").strip().partition(", ")
     if built == "not built":
@@ -248,7 +253,7 @@ def test_doctor_tells_of_nccl(dbench):
 
 
 CONFIGS = [path for path in sorted((ROOT / "configs").rglob("*.json"))
-           if path.parent.name != "sweeps"]  # no specs
+           if path.parent.name != "sweeps"]  # sweep files are not specs
 
 
 def test_every_config_has_a_head_comment_and_resolves(dbench):
@@ -261,12 +266,12 @@ def test_every_config_has_a_head_comment_and_resolves(dbench):
         alone_here = path.parent.name == "quickstart" or not any(word in text for word in files)
         (alone if alone_here else others).append(path)
     dbench("check", *alone)
-    # The data may not be there: everything else must be right.
+    # The data sets may be missing; everything else must be correct.
     told = json.loads(dbench("check", "--json", *others, expect=2).stdout)
     assert [path for path in others if "DBENCH_DATA" not in told[str(path)].get("error", "")] == []
 
 
-def test_check_of_several_specs_tells_of_each(dbench):
+def test_check_of_several_specs_reports_each(dbench):
     good, bad = dbench.spec(), dbench.spec(model="resnet21", name="bad.json")
     done = dbench("check", good, bad, "nowhere.json", good, ranks=2, expect=2)
     lines = [line for line in done.stderr.splitlines() if "error:" in line]
@@ -289,7 +294,7 @@ def test_result_file(dbench):
         parts = sum(it[f"time_{part}"][:] for part in ("data", "gradient", "update", "exchange"))
         assert np.all(parts <= it["step_time"][:] + 1e-9) and np.all(it["time_gradient"][:] > 0)
         np.testing.assert_allclose(it["epoch"], (np.arange(per_epoch) + 1) * 24 / 220)
-        # A ring of three is J/3: an all-reduce, counted as one.
+        # On a ring of three, W = J/3 is carried out and counted as an all-reduce.
         assert np.all(it["degree"][:] == 2) and np.all(it["messages"][:] == 3
                                                        * 4) and np.all(it["rounds"][:] == 1)
         np.testing.assert_allclose(it["bytes_sent"], 3 * 4 / 3 * 30730 * 4)
@@ -330,8 +335,8 @@ int MPI_Init_thread(int* count, char*** words, int required, int* provided) {
 
 
 @pytest.mark.skipif(not shutil.which("mpicc"), reason="no mpicc")
-def test_what_mpi_leaves_to_the_exit_is_done(dbench):
-    """MPICH's launcher kills the other ranks of one that ends without it."""
+def test_mpi_exit_handlers_run(dbench):
+    """MPI's exit handlers run; without them MPICH's launcher kills the other ranks."""
     (dbench.folder / "late.c").write_text(LATE)
     subprocess.run(["mpicc", "-shared", "-fPIC", "-o", "late.so", "late.c"], cwd=dbench.folder,
                    check=True)

@@ -1,5 +1,5 @@
-"""The documents have every key of a spec with its default, every option, and every key of what
---json prints."""
+"""Tests that the documents list every key of a spec with its default, every option, and every key
+of the --json outputs."""
 
 import json
 import re
@@ -12,7 +12,7 @@ GRAPHS = (ROOT / "docs" / "graphs.md").read_text()
 
 
 def table_rows():
-    """First cell's names in backticks, and the whole line, of each row of a table."""
+    """Yield for each row of a table the names in its first cell and the whole line."""
     for line in TEXT.splitlines():
         if line.startswith("| `"):
             yield re.findall(r"`([^`]+)`", line.split(" | ")[0]), line
@@ -27,7 +27,7 @@ def written(value):
 
 
 def leaves(value, path):
-    """Paths and values of the keys of an object; a duration is a value."""
+    """Yield the paths and values of all keys of an object; a duration counts as a value."""
     if isinstance(value, dict) and not set(value) & {"epochs", "iterations", "samples"}:
         for key, inner in value.items():
             yield from leaves(inner, f"{path}.{key}" if path else key)
@@ -62,7 +62,7 @@ def test_every_member_of_a_family_and_its_keys(dbench):
             lines = [line for names, line in rows if name in names]
             assert lines, f"{family}: {name} is not in docs/spec.md"
             for key, parameter in row.get("parameters", {}).items():
-                if family == "optimizers":   # what all take stands beside the table
+                if family == "optimizers":   # keys of all optimizers are described above the table
                     lines = [TEXT]
                 if family == "schedules" and key in ("warmup", "warmup_from", "scale"):
                     continue

@@ -1,4 +1,5 @@
-"""Controllers that never act say so, at the end of the run and in `dbench-analyze show`."""
+"""Tests that controllers that never act are reported at the end of the run and by `dbench-analyze
+show`."""
 
 import os
 import re
@@ -33,7 +34,7 @@ def never(done):
     ({**CONSENSUS, "by": "rounds", "target": 1e9}, ["never averaged more than once", "target"]),
     ({**CONSENSUS, "by": "degree", "target": 1e9, "slack": 0}, ["never changed its graph"]),
 ])
-def test_one_that_never_acted_says_so(dbench, graph, words):
+def test_a_controller_that_never_acted_is_reported(dbench, graph, words):
     told = run(dbench, graph)[-1]
     for word in words:
         assert word in told, told
@@ -43,7 +44,7 @@ def test_one_that_never_acted_says_so(dbench, graph, words):
     assert line.split("  ")[-1].strip() in told
 
 
-def test_what_was_seen_is_what_was_recorded(dbench):
+def test_reported_measurements_equal_recorded_ones(dbench):
     told = run(dbench, IDLE)[-1]
     least, most = map(float, re.search(r"between (\S+) and (\S+);", told).groups())
     with h5py.File(dbench.folder / "out.h5") as file:
@@ -59,13 +60,13 @@ def test_what_was_seen_is_what_was_recorded(dbench):
     {"type": "ada", "k0": 4, "gamma_k": 2},
     "ring",
 ])
-def test_one_that_acted_is_not_called_idle(dbench, graph):
+def test_a_controller_that_acted_is_not_reported(dbench, graph):
     assert not run(dbench, graph)
     with h5py.File(dbench.folder / "out.h5") as file:
         assert b"controller" not in list(file["events/kind"][()])
 
 
-def test_what_was_seen_before_a_restart_counts_after_it(dbench):
+def test_measurements_before_a_restart_count_after_it(dbench):
     spec = dbench.spec(replicas=8, implementation=None, algorithm="dsgd", graph=IDLE,
                        length={"iterations": 600}, checkpoint={"every": {"iterations": 10}})
     whole = never(dbench("run", spec, "--output", "whole.h5"))

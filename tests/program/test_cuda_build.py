@@ -1,4 +1,4 @@
-"""The build with CUDA, which scripts/test makes where nvcc is present: it links and starts."""
+"""Tests that the build with CUDA, which scripts/test makes if nvcc is present, links and starts."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def test_it_is_linked_with_cuda_and_nccl():
     assert "not found" not in found
 
 
-def test_doctor_tells_of_cuda():
+def test_doctor_reports_cuda():
     doctor = subprocess.run([PROGRAM, "doctor"], capture_output=True, text=True, timeout=120)
     assert doctor.returncode == 0, doctor.stderr
     cuda = "\n".join(line for line in doctor.stdout.split("\n") if "CUDA" in line)
@@ -41,8 +41,8 @@ def test_doctor_tells_of_cuda():
 
 
 @pytest.mark.skipif(has_gpu(), reason="there is a card")
-def test_where_there_is_no_card_runs_for_one_are_planned_and_not_made(tmp_path):
-    """As on the host from which jobs are submitted."""
+def test_without_a_gpu_cuda_runs_are_checked_but_not_run(tmp_path):
+    """A host without a GPU, from which jobs are submitted, can check a spec but not run it."""
     spec = {"replicas": 4, "device": "cuda", "stacking": "streams", "capture": "on",
             "model": "softmax_regression",
             "data": {"type": "shapes", "train": 64, "test": 8, "batch_size": 8},
@@ -57,8 +57,8 @@ def test_where_there_is_no_card_runs_for_one_are_planned_and_not_made(tmp_path):
 
     planned = said("check", "spec.json")
     assert planned.returncode == 0, planned.stderr
-    assert re.search(r"device +cuda \(no card here\)", planned.stdout)
-    assert "there is no card on" in planned.stderr
+    assert re.search(r"device +cuda \(no GPU here\)", planned.stdout)
+    assert "there is no GPU on" in planned.stderr
     assert said("check", "spec.json", "other.json").returncode == 0
     made = said("run", "spec.json")
     assert made.returncode == 2
@@ -67,7 +67,7 @@ def test_where_there_is_no_card_runs_for_one_are_planned_and_not_made(tmp_path):
         **{key: value for key, value in spec.items() if key not in ("stacking", "capture")},
         "device": "auto"}))
     made = said("run", "any.json")
-    assert made.returncode == 0 and "device: cpu, since CUDA finds no card" in made.stderr
+    assert made.returncode == 0 and "device: cpu, because CUDA finds no GPU" in made.stderr
 
 
 def test_every_kernel_is_compiled_without_contraction_and_spills():
@@ -81,12 +81,12 @@ def test_every_kernel_is_compiled_without_contraction_and_spills():
     commands = json.loads((build / "compile_commands.json").read_text())
     flags = next(each["command"] for each in commands if each["file"].endswith(source))
     assert "--Werror=cross-execution-space-call" in flags
-    # ptxas made an error of every spill, or there would be no library.
+    # ptxas turns every register spill into an error, so the build would have failed.
     assert "--fmad=false" in flags and "--warn-on-spills,--warning-as-error" in flags
 
 
 def test_no_kernel_is_empty():
-    """What a device cannot compute, nvcc may leave out without a word, and all behind it."""
+    """No kernel is empty: nvcc may silently drop code that a device cannot execute."""
     build = Path(PROGRAM).parent
     tools = sorted(build.glob(".venv*/lib/python*/site-packages/triton/backends/nvidia/bin")) + \
         sorted(build.parent.glob(".venv*/lib/python*/site-packages/triton/backends/nvidia/bin"))
@@ -100,5 +100,5 @@ def test_no_kernel_is_empty():
                           text=True).stdout
     registers = re.findall(r"Function (\S*run_on_device\S*):\s+REG:(\d+)", told)
     assert len(registers) > 60
-    # One that does nothing has 4; the least that does something, 20.
+    # An empty kernel uses 4 registers; the smallest real one uses 20.
     assert not [kernel for kernel, number in registers if int(number) < 10]

@@ -1,4 +1,4 @@
-"""Replicas that are held up on purpose: times change, nothing else does."""
+"""Tests of simulated delays of replicas: they change times and nothing else."""
 
 import json
 import re
@@ -43,14 +43,14 @@ def test_delays_are_those_of_the_replicas_on_any_ranks(delayed):
     assert (random == 0).any() and (random > 0).any() and len(np.unique(random)) > 4
 
 
-def test_they_are_part_of_the_time_of_computation(delayed):
+def test_delays_are_part_of_the_computation_time(delayed):
     for path in delayed.values():
         delay, gradient = (read(path, f"iterations/time_{part}") for part in ("delay", "gradient"))
         assert (gradient >= delay).all()
         assert (read(path, "iterations/step_time") >= gradient).all()
 
 
-def test_another_seed_draws_others(shared, delayed):
+def test_another_seed_draws_other_delays(shared, delayed):
     spec = shared.spec(delays=RULES, seed={"delay": 2}, name="seed.json")
     other = shared.run(spec, "seed.h5", ranks=4)
     assert differences(delayed[4], other) == []
@@ -66,7 +66,7 @@ def test_other_algorithms(dbench, changes):
                        dbench.run(spec, "b.h5", "--set", f"delays={rules}", ranks=2)) == []
 
 
-def test_they_may_change_where_a_run_goes_on(dbench):
+def test_a_resumed_run_may_have_other_delays(dbench):
     changes = {"checkpoint": {"every": {"iterations": 2}}, "length": {"iterations": 8}}
     whole = dbench.run(dbench.spec(changes), "whole.h5")
     path = dbench.run(dbench.spec(changes, delays=RULES, name="delayed.json"), "parts.h5", ranks=2)
@@ -75,7 +75,7 @@ def test_they_may_change_where_a_run_goes_on(dbench):
     rules = [{"seconds": 0.125}]
     done = dbench("run", dbench.spec(changes, delays=rules, name="other.json"), "--output", path,
                   "--resume", ranks=2)
-    assert "going on from iteration 6" in done.stderr
+    assert "continuing from iteration 6" in done.stderr
     assert differences(whole, path) == []
     delay = read(path, "iterations/time_delay")
     assert (delay[6:] == 0.25).all() and (delay[:6] != 0.25).all()
@@ -95,28 +95,28 @@ def test_a_spec_replaces_the_delays_of_its_base(dbench):
     assert [rule["probability"] for rule in spec["delays"]] == [1, 0.25, 1]
 
 
-def test_check_says_what_they_cost(dbench):
+def test_check_reports_the_cost_of_delays(dbench):
     rules = [{"replicas": [0], "seconds": 0.4}, {"seconds": 0.2, "probability": 0.5}]
     spec = dbench.spec(delays=rules, length={"iterations": 500})
     delays = json.loads(dbench("check", spec, "--json").stdout)["delays"]
     assert delays["replica"] == pytest.approx(0.2)
     assert delays["rank"] == pytest.approx(0.8)
-    assert delays["slowest"] == pytest.approx(0.8, abs=0.04)   # all replicas on the one rank
+    assert delays["slowest"] == pytest.approx(0.8, abs=0.04)   # all replicas are on one rank
     delays = json.loads(dbench("check", spec, "--json", ranks=4).stdout)["delays"]
     assert delays["rank"] == pytest.approx(0.5)
-    assert delays["slowest"] == pytest.approx(0.5, abs=0.02)   # always the first one
+    assert delays["slowest"] == pytest.approx(0.5, abs=0.02)   # always the first rank
     assert re.search(r"^delays +.*0\.2 of a replica, 0\.8 of", dbench("check", spec).stdout, re.M)
     assert json.loads(dbench("check", dbench.spec(), "--json").stdout)["delays"] is None
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
-def test_a_signal_ends_them(dbench, ranks):
+def test_a_signal_ends_delays(dbench, ranks):
     spec = dbench.spec(delays=[{"seconds": 3600}], length={"iterations": 1000})
     run = dbench.start("run", spec, "--output", "out.h5", ranks=ranks)
     while not (dbench.folder / "out.h5").exists():
         assert run.poll() is None
         time.sleep(0.1)
-    time.sleep(1)   # it is asleep by then; if not, it stops before its first iteration
+    time.sleep(1)   # the run now sleeps in an iteration; otherwise it stops before the first one
     run.send_signal(signal.SIGUSR1)
     _, errors = run.communicate(timeout=120)
     assert run.returncode == 75, errors

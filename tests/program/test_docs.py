@@ -1,4 +1,4 @@
-"""What README and docs tell people to type works; the quickstart has test_quickstart.py."""
+"""Tests that the commands in README and docs work; test_quickstart.py tests the quickstart."""
 
 import json
 import os
@@ -16,37 +16,37 @@ ANALYZE = "dbench-analyze"
 
 
 def commands(document):
-    """Indented lines that start one of our programs, comments removed."""
+    """Yield the words of indented lines that start a program of this project, without comments."""
     for line in document.read_text().splitlines():
         if re.match(r"    (mpirun -n \d+ )?(build/)?dbench |    \.venv/bin/dbench-analyze ", line):
             yield shlex.split(line, comments=True)
 
 
 def adapted(words):
-    """The same command for a test: our paths, few iterations."""
+    """Return the same command for a test, with the test's paths and few iterations."""
     if words[0] == "mpirun":
-        ranks = int(words[2]) if "doctor" in words else 2  # whose links are those of four slots
+        ranks = int(words[2]) if "doctor" in words else 2  # the links of doctor need all slots
         return mpirun(ranks) + adapted(words[3:])
     if words[0].endswith(ANALYZE):
         return [ANALYZE, *words[1:], *(["--dpi", "30"] if words[1] == "plot" else [])]
     text = [re.split(r"\s{2,}", w)[0] for w in words[1:]]
-    if "/replicas=48" in words:  # goes on where a run was interrupted: here none was
+    if "/replicas=48" in words:  # resumes an interrupted run, which does not exist here
         text += ["--output", "results/more.h5"]
     if text[0] == "conform" and "gradient_tracking" not in text:
-        text = ["conform", "dsgd", "--quick"]  # tests of conform/ and test_algorithms.py try all
+        text = ["conform", "dsgd", "--quick"]  # other tests check all algorithms
     anew = [] if {"--resume", "--overwrite"} & set(words) else ["--overwrite"]
     return [PROGRAM, *text] + (SHORT + anew if "run" in words[:2] else [])
 
 
 def readme_spec():
-    """The spec that README shows, from its name to its end."""
+    """Return the spec that README shows."""
     text = (ROOT / "README.md").read_text()
     return re.search(r"    // ring\.json\n    \{.*?\n    \}\n", text, re.S).group()
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder like the project's, with the results that the documents name."""
+    """Return a folder like the project's, with the results that the documents name."""
     place = tmp_path_factory.mktemp("docs")
     (place / "configs").symlink_to(ROOT / "configs")
     (place / "ring.json").write_text(readme_spec())
@@ -67,7 +67,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def tried():
-    """What was typed already: several documents show the same."""
+    """Return the list of commands that were already run, since several documents show the same."""
     return []
 
 
@@ -83,7 +83,7 @@ def test_commands(folder, document, tried, monkeypatch):
         if "configs/scale/" in line and not os.environ.get("DBENCH_DATA"):
             pytest.skip("DBENCH_DATA is not set: Fashion-MNIST is needed")
         tried.append(words)
-        if words[0] == ANALYZE:  # in this process: its libraries take seconds to load
+        if words[0] == ANALYZE:  # run in this process, because its libraries take seconds to load
             assert cli.main(words[1:]) == 0, line
             continue
         done = subprocess.run(words, text=True, capture_output=True, timeout=300)

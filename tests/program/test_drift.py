@@ -1,4 +1,4 @@
-"""float32 trains to where float64 does, also where averaging is integrated."""
+"""Tests that float32 and float64 train to the same result, even with integrated averaging."""
 
 import h5py
 import pytest

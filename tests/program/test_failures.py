@@ -1,4 +1,5 @@
-"""Runs that end early: the file stays readable and says what happened; nobody hangs."""
+"""Tests of runs that end early: the result file remains readable and says what happened, and no
+rank hangs."""
 
 import json
 import os
@@ -12,13 +13,13 @@ import h5py
 import numpy as np
 import pytest
 
-# Runs without end sleep in each iteration: others need the cores.
+# These long runs sleep in each iteration, because other tests need the cores.
 LONG = {"replicas": 4, "length": {"iterations": 1000000}, "evaluate": {"every": None},
         "delays": [{"seconds": 0.005}]}
 
 
 def wait_for_rows(path, rows=1, seconds=60):
-    """Until a reader of the growing file sees that many iterations."""
+    """Wait until a reader of the growing file sees `rows` iterations."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         try:
@@ -32,7 +33,7 @@ def wait_for_rows(path, rows=1, seconds=60):
 
 
 def children(pid):
-    """The dbench processes below `pid`, in order of rank."""
+    """Return the dbench processes below `pid`, in order of rank."""
     found = []
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -75,9 +76,9 @@ def test_a_signal_to_one_rank_is_agreed_on_by_all(dbench, rank):
         assert file.attrs["status"] == b"preempted"
 
 
-def test_a_rank_that_fails_by_itself_ends_all(dbench):
-    """Replicas train alone (W = I), at a rate at which one diverges before the others: its rank
-    fails first."""
+def test_an_error_on_one_rank_ends_all_ranks(dbench):
+    """Replicas train alone (W = I), with a learning rate at which one diverges first, so that its
+    rank fails first."""
     (dbench.folder / "identity.txt").write_text("1 0\n0 1\n")
     changes = {"replicas": 2, "model": "least_squares", "implementation": None, "algorithm": "dsgd",
                "graph": {"type": "file", "path": "identity.txt"}, "nonfinite": "stop",
@@ -116,11 +117,12 @@ def test_a_killed_rank_takes_the_others_with_it(dbench):
     assert "dead" in told
     with h5py.File(path) as file:
         assert file.attrs["status"] == b"running"
-    dbench("doctor", path)   # again: nothing left to clear
+    dbench("doctor", path)   # a second call has nothing to clear
 
 
 def test_a_rank_that_crashes_says_where(dbench):
-    """Rank 0 is stopped first, so that rank 1 crashes in a known place: waiting for a message."""
+    """Rank 0 is stopped first, so that rank 1 crashes at a known place: in its wait for a
+    message."""
     run = dbench.start("run", dbench.spec(LONG), "--output", "out.h5", ranks=2)
     wait_for_rows(dbench.folder / "out.h5")
     first, second = children(run.pid)
@@ -140,7 +142,7 @@ def test_a_rank_that_crashes_says_where(dbench):
 
 
 def test_a_signal_that_cannot_be_agreed_on_is_a_failure(dbench):
-    """Rank 1 is stopped: it answers no more, and neither does it die."""
+    """Rank 1 is stopped, so that it neither answers nor dies."""
     dbench.environment["DBENCH_STOP_TIMEOUT"] = "1"
     run = dbench.start("run", dbench.spec(LONG), "--output", "out.h5", ranks=2)
     wait_for_rows(dbench.folder / "out.h5")
@@ -160,18 +162,18 @@ def heartbeat(dbench):
     return json.loads((dbench.folder / "out.h5.heartbeat").read_text())
 
 
-def test_a_running_run_gives_signs_of_life(dbench):
+def test_a_run_writes_heartbeats(dbench):
     run = dbench.start("run", dbench.spec(LONG), "--output", "out.h5", ranks=2)
     wait_for_rows(dbench.folder / "out.h5", rows=100)
     end = time.monotonic() + 60
     while (beat := heartbeat(dbench))["eta_seconds"] is None and time.monotonic() < end:
-        time.sleep(0.1)   # nothing is foretold before a second was measured
+        time.sleep(0.1)   # there is no estimate before a second was measured
     assert beat["state"] == "training" and 0 < beat["iteration"] < beat[
         "iterations"] == 1000000, beat
     assert beat["eta_seconds"] > 0 and beat["samples_per_second"] > 0 and beat["pid"] == children(
         run.pid)[0], beat
     before = (dbench.folder / "out.h5.heartbeat").read_bytes()
-    dbench("run", dbench.spec(), "--output", "out.h5", expect=2)   # another start must not touch it
+    dbench("run", dbench.spec(), "--output", "out.h5", expect=2)   # must not change the heartbeat
     assert (dbench.folder / "out.h5.heartbeat").read_bytes()[:20] == before[:20]
     run.send_signal(signal.SIGUSR1)
     _, errors = run.communicate(timeout=60)
@@ -195,7 +197,7 @@ def test_readable_after_kill_at_any_moment(dbench):
             assert np.isfinite(losses).all() and (losses > 0).all()
 
 
-def test_doctor_leaves_a_live_writer_alone(dbench):
+def test_doctor_does_not_change_the_file_of_a_running_run(dbench):
     path = dbench.folder / "out.h5"
     run = dbench.start("run", dbench.spec(LONG), "--output", path)
     try:
@@ -209,7 +211,7 @@ def test_doctor_leaves_a_live_writer_alone(dbench):
 
 
 def test_file_that_cannot_grow(dbench):
-    """A limit on the file's size stands for a full disk: the run fails, says so, and ends."""
+    """A limit on the file's size emulates a full disk; the run fails, reports it, and ends."""
     spec = dbench.spec({**LONG, "replicas": 8, "model": {"type": "cnn", "width": 4}, "delays": []})
     run = subprocess.Popen(dbench.command("run", spec, "--output", "out.h5"), cwd=dbench.folder,
                            text=True,

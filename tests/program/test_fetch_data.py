@@ -1,4 +1,4 @@
-"""scripts/fetch-data against a server on this machine."""
+"""Tests of scripts/fetch-data with a server on this machine."""
 
 import hashlib
 import io
@@ -34,7 +34,7 @@ def archive():
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Continues where it is asked to; ends the first answer half-way if `breaks`."""
+    """Supports requests for a range; ends the first answer half-way if `breaks` is set."""
 
     def __init__(self, state, *rest):
         self.state = state
@@ -80,7 +80,7 @@ def server():
 
 @pytest.fixture
 def fetch(tmp_path, monkeypatch, capsys):
-    """Runs the script for a set at `url`; its status, and all that it said."""
+    """Run the script for a set at `url`; return its status and output."""
     def run(url, checksum, *words):
         module = script()
         urls = (url,) if isinstance(url, str) else url
@@ -99,10 +99,10 @@ def test_a_set_is_fetched_once(server, fetch, tmp_path, kind):
     assert (tmp_path / "toy" / "data.bin").read_bytes() == CONTENT
     assert not (tmp_path / ".download").exists()
     assert fetch(server["url"], checksum)[0] == 0 and len(server["ranges"]) == 1
-    assert "there, " in fetch(server["url"], checksum, "--list")[1]
+    assert "complete, in " in fetch(server["url"], checksum, "--list")[1]
 
 
-def test_an_interrupted_download_goes_on(server, fetch, tmp_path):
+def test_an_interrupted_download_continues(server, fetch, tmp_path):
     server["breaks"] = True
     checksum = hashlib.md5(server["bytes"]).hexdigest()
     status, said = fetch(server["url"], checksum)
@@ -114,28 +114,28 @@ def test_an_interrupted_download_goes_on(server, fetch, tmp_path):
     assert (tmp_path / "toy" / "data.bin").read_bytes() == CONTENT
 
 
-def test_another_address_goes_on_and_redirects_are_followed(server, fetch, tmp_path):
+def test_another_address_continues_and_redirects_are_followed(server, fetch, tmp_path):
     checksum = hashlib.md5(server["bytes"]).hexdigest()
     base = server["url"].rsplit("/", 1)[0]
     urls = [f"{base}/{folder}/set.tar.gz" for folder in ("gone", "moved")]
-    server["breaks"] = True       # of what the second one leads to
+    server["breaks"] = True       # the answer after the second URL's redirect breaks off
     status, said = fetch(urls, checksum)
     assert status == 1 and "gone/set.tar.gz: the server answers 403" in said
     assert "moved/set.tar.gz: the connection ended" in said
     status, said = fetch(urls, checksum)
     assert status == 0 and (tmp_path / "toy" / "data.bin").read_bytes() == CONTENT
     half = f"bytes={len(server['bytes']) // 2}-"
-    assert server["ranges"] == [None] * 3 + [half] * 3      # kept by the redirect
+    assert server["ranges"] == [None] * 3 + [half] * 3      # the redirect keeps the range
 
 
-def test_a_part_that_was_not_asked_for_is_not_added(server, fetch, tmp_path):
+def test_a_range_that_was_not_requested_is_not_appended(server, fetch, tmp_path):
     checksum = hashlib.md5(server["bytes"]).hexdigest()
     server["breaks"] = True
     fetch(server["url"], checksum)
     server["shift"] = 7
     status, said = fetch(server["url"], checksum)
     assert status == 1 and "another part (bytes" in said
-    assert fetch(server["url"], checksum)[0] == 0           # from the start
+    assert fetch(server["url"], checksum)[0] == 0           # starts again from the first byte
     assert (tmp_path / "toy" / "data.bin").read_bytes() == CONTENT
 
 
@@ -146,8 +146,8 @@ def test_a_wrong_checksum_leaves_nothing(server, fetch, tmp_path):
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
-def test_no_network_is_said_plainly(fetch):
-    with socket.socket() as held:                 # a port where nobody answers
+def test_missing_network_is_reported(fetch):
+    with socket.socket() as held:                 # a port on which nobody listens
         held.bind(("127.0.0.1", 0))
         status, said = fetch(f"http://127.0.0.1:{held.getsockname()[1]}/set.tar.gz", "0" * 32)
     assert status == 1 and "no network" in said and "toy            missing" in said

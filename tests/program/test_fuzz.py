@@ -1,5 +1,5 @@
-"""Fuzz targets on their corpora, and on changed inputs for a while: DBENCH_FUZZ_SECONDS each (2),
-from DBENCH_FUZZ_SEED (1). An input that fails stays in DBENCH_FUZZ_KEEP, where that is set."""
+"""Runs the fuzz targets on their corpora, and on mutated inputs for DBENCH_FUZZ_SECONDS (2) each,
+with the seed DBENCH_FUZZ_SEED (1). A failing input is saved in DBENCH_FUZZ_KEEP, if that is set."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ SEED = os.environ.get("DBENCH_FUZZ_SEED", "1")
 
 
 @pytest.mark.parametrize("target", ["spec", "graph", "data", "result", "checkpoint"])
-def test_spoiled_inputs_are_refused_or_read(dbench, target):
+def test_mutated_inputs_are_refused_or_read(dbench, target):
     program = Path(PROGRAM).parent / "tests" / f"fuzz_{target}"
     if not program.exists():
         pytest.fail(f"{program}: no program (build it first)")

@@ -1,5 +1,5 @@
-"""bench/gpu: what it makes of figures and of what is not there; scripts/gpu-kit: packed, unpacked
-and started elsewhere."""
+"""Tests of bench/gpu (its reports, its journal, and missing parts of a machine) and of
+scripts/gpu-kit (packing, unpacking and running a kit)."""
 
 import json
 import math
@@ -15,11 +15,11 @@ from conftest import PROGRAM, ROOT, SMALL
 
 sys.path.insert(0, str(ROOT / "bench"))
 
-from card import correctness, libraries, profiles, ratios, report, sections
-from card.beside import Beside
-from card.busy import Busy
-from card.journal import FAILED, MISSING, OK, Journal, Stop
-from card.setting import OutOfTime, Process, Setting, Step
+from gpu_parts import correctness, libraries, profiles, ratios, report, sections
+from gpu_parts.background import Background
+from gpu_parts.busy import Busy
+from gpu_parts.journal import FAILED, MISSING, OK, Journal, Stop
+from gpu_parts.setting import OutOfTime, Process, Setting, Step
 
 HOW = {"stacking": "off", "capture": "on", "resident": "on", "uncaptured": [], "asked": "off"}
 CARD = {"when": "now", "machine": {"cards": ["a card"], "program": ["0.1.0", "0123"]}}
@@ -57,7 +57,7 @@ def test_ratios_are_those_within_rounds(journal):
         "0.40 (0.40 to 0.40, 3 rounds)", "missed")
     assert found["16 replicas of batch 32 over a torch.func ensemble"] == (
         "1.30 (1.20 to 1.50, 3 rounds)", "missed")
-    # 2016 / 1008 over 16 / 16: at most is wanted
+    # 2016 / 1008 over 16 / 16; here the target is an upper bound.
     assert found["cost per replica, scale MLP, 1008 over 16 replicas"] == (
         "2.00 (2.00 to 3.00, 3 rounds)", "missed")
     assert any("dbench 2.000 ms, eager 8.000 ms" in line for line in report.table(journal, 3))
@@ -70,7 +70,7 @@ def test_rounds_that_do_not_agree_and_rounds_too_few_are_no_pass(journal):
         journal.put("ratios", "ResNet-20, batch 32 / 4", {
             "status": OK, "dbench": {"ms": 1.0, **HOW}, "eager": {"ms": ms}})
         assert measured(journal)[eager][1] == state
-    assert measured(journal, 5)[eager] == ("3.50 (1.00 to 7.00, 4 rounds)", "4 of 5 rounds only")
+    assert measured(journal, 5)[eager] == ("3.50 (1.00 to 7.00, 4 rounds)", "only 4 of 5 rounds")
 
 
 def test_what_was_not_measured_is_no_pass(journal):
@@ -84,7 +84,7 @@ def test_what_was_not_measured_is_no_pass(journal):
     assert journal.state("ratios") == "not complete"
 
 
-def test_a_run_without_captured_passes_is_told_beside_its_ratio(journal):
+def test_a_run_without_captured_passes_is_noted_with_its_ratio(journal):
     journal.put("ratios", "ResNet-20, batch 128 / 1", {
         "status": OK, "ddp": {"ms": 3.0}, "dbench": {
             "ms": 1.0, **HOW, "uncaptured": ["passes go on without being captured: why"],
@@ -94,11 +94,11 @@ def test_a_run_without_captured_passes_is_told_beside_its_ratio(journal):
     assert any(line.endswith("dbench: a warning") for line in report.table(journal, 1))
 
 
-def test_results_outlive_a_call(journal, tmp_path):
+def test_results_are_kept_between_calls(journal, tmp_path):
     again = Journal(tmp_path, {"when": "later"}, tmp_path / "copy.json")
     assert again.steps("ratios") == journal.steps("ratios")
     assert again.data["calls"] == [CARD, {"when": "later"}]
-    assert again.alike("ratios") == {}  # another machine's
+    assert again.alike("ratios") == {}  # the results are from another machine
     again.put("ratios", "of here", {"status": OK})
     assert list(again.alike("ratios")) == ["of here"]
     assert (tmp_path / "copy.json").read_text() == (tmp_path / "gpu.json").read_text()
@@ -109,7 +109,7 @@ def test_results_outlive_a_call(journal, tmp_path):
         Journal(tmp_path, {})
 
 
-def test_what_failed_is_tried_in_one_more_call(journal):
+def test_failed_steps_are_tried_once_more(journal):
     for tries in 1, 2:
         journal.put("kernels", "a", {"status": FAILED, "reason": "why"})
         assert journal.has("kernels", "a") and journal.finished("kernels", "a") == (tries == 2)
@@ -148,7 +148,7 @@ def test_distances_of_results(a, b, apart):
 
 
 @pytest.mark.parametrize("tolerance, status", [(1e-10, "differs"), (1e-2, OK)])
-def test_one_sample_that_is_classed_otherwise_is_no_difference_in_float32(
+def test_float32_tolerates_one_differently_classified_sample(
         tmp_path, tolerance, status):
     for name, right in ("a", 0.5), ("b", 0.625):
         with h5py.File(tmp_path / name, "w") as file:
@@ -159,7 +159,8 @@ def test_one_sample_that_is_classed_otherwise_is_no_difference_in_float32(
 
 @pytest.mark.parametrize("precision", ["float64", "float32"])
 def test_two_ways_to_round_are_within_the_tolerance(dbench, precision):
-    """A card adds in another order, too: what differs here by rounding must not differ there."""
+    """Two orders of addition on the CPU stay far within the tolerance for comparisons with a
+    GPU."""
     runs = {}
     for way in "off", "batched":
         given = dbench.folder / f"{way}.json"
@@ -175,13 +176,13 @@ def test_two_ways_to_round_are_within_the_tolerance(dbench, precision):
 def test_versions_as_libraries_number_them():
     assert (libraries.cuda_text(13010), libraries.nccl_text(22809)) == ("13.1", "2.28.9")
     assert (libraries.cudnn_text(91900), libraries.cudnn_text(8907)) == ("9.19.0", "8.9.7")
-    assert libraries.status([("a", "ok", ""), ("card", "no card", "")]) == 77
-    assert libraries.status([("a", "missing", ""), ("card", "no card", "")]) == 1
+    assert libraries.status([("a", "ok", ""), ("GPU", "no GPU", "")]) == 77
+    assert libraries.status([("a", "missing", ""), ("GPU", "no GPU", "")]) == 1
     assert libraries.status([("a", "ok", "")]) == 0
 
 
 class Driver:
-    """libcuda as the check asks it, of so many cards of one capability."""
+    """A replacement of libcuda with one GPU for each of the given capabilities."""
 
     def __init__(self, version, *capabilities):
         self.version, self.capabilities = version, capabilities
@@ -217,31 +218,32 @@ KIT = {"torch": "2.11", "cuda": True, "runtime": "13.0", "architectures": "90"}
     ("90", (9, 0), "ok"), ("90", (12, 0), "ok"), ("90", (8, 0), "other"), ("90", (7, 5), "other"),
     ("80;90", (8, 6), "ok"), ("80;90-real", (9, 0), "ok"), ("90-real", (10, 0), "other"),
     ("90-virtual", (10, 0), "ok")])
-def test_a_card_that_a_kit_has_no_code_for_is_told(monkeypatch, architectures, capability, state):
+def test_a_gpu_without_code_in_the_kit_is_reported(monkeypatch, architectures, capability, state):
     monkeypatch.setattr(libraries.ctypes, "CDLL", lambda _: Driver(13000, capability))
     driver, card = libraries.of_driver(None, {**KIT, "architectures": architectures})
-    assert driver[:2] == ("driver", "ok") and card[:2] == ("card 0", state)
+    assert driver[:2] == ("driver", "ok") and card[:2] == ("GPU 0", state)
     assert "capability {}.{}".format(*capability) in card[2]
     assert state == "ok" or f"the programs are for {architectures}: " in card[2]
-    # A build that is no kit says nothing of that, and nothing is compared.
+    # An ordinary build does not record its architectures, so nothing is compared.
     assert libraries.of_driver(None, {})[1][1] == "ok"
 
 
-def test_a_driver_and_a_runtime_of_another_cuda_than_a_kit_s_are_told(monkeypatch):
+def test_a_driver_or_runtime_of_another_cuda_is_reported(monkeypatch):
     monkeypatch.setattr(libraries.ctypes, "CDLL", lambda _: Driver(12040, (9, 0)))
     _, state, words = libraries.of_driver(None, KIT)[0]
-    assert state == "other" and words.startswith("for CUDA 12.4, and CUDA 13.0 is wanted: install")
+    assert state == "other" and words.startswith(
+        "for CUDA 12.4, but CUDA 13.0 is required: install")
     assert libraries.of_driver(None, {})[0][1] == "ok"
     found = [libraries.of_runtime(number, "a path", libraries.cuda_number("13.0"))
              for number in (12060, 13010)]
     assert [state for _, state, _ in found] == ["other", "ok"]
-    assert found[0][2].endswith("of CUDA 13.0: install PyTorch's build for CUDA 13")
+    assert found[0][2].endswith("need CUDA 13.0: install PyTorch's build for CUDA 13")
     assert libraries.of_runtime(12060, "a path", None)[1] == "ok"
 
 
 @pytest.fixture
 def bench(tmp_path, journal):
-    """A call with a card, of which no step is run."""
+    """Return the Bench of a call with a GPU; the tests run no steps of it."""
     setting = Setting(build=tmp_path, folder=tmp_path, ranks=1, rounds=5, device="cuda",
                       python="/bin/false")
     return sections.Bench(setting, journal, workers=None)
@@ -254,7 +256,7 @@ def test_all_steps_are_in_one_plan_of_a_quarter_of_an_hour(bench):
     assert len({(step.section, step.name) for step in plan}) == len(plan) == 35
     assert {step.section for step in plan} == set(sections.SECTIONS) - {"ranks"}
     names = [step.name for step in plan]
-    # A call that ends early has two rounds of each case rather than five of one.
+    # A call that ends early should have two rounds of each case, not five of one case.
     assert names.index("scale MLP / 2") < names.index("ResNet-20, 512 samples / 3")
     assert names[-1] == "compute-sanitizer"
 
@@ -272,7 +274,7 @@ def test_every_case_of_the_program_is_a_spec(dbench, bench):
     assert len(found) == len(specs) == 7
 
 
-def test_a_time_says_how_it_came_about(dbench, tmp_path):
+def test_a_time_records_how_it_was_measured(dbench, tmp_path):
     setting = Setting(build=Path(PROGRAM).parent, folder=tmp_path, ranks=1, rounds=1, device="cpu",
                       python="")
     found = ratios.milliseconds(setting, "a", ratios.spec(setting, ratios.SMALL, 2, 4), 5)
@@ -284,7 +286,7 @@ def test_a_time_says_how_it_came_about(dbench, tmp_path):
         ratios.milliseconds(setting, "a", worse, 5)
 
 
-def test_a_round_that_is_cut_short_keeps_its_sides_and_goes_on_with_the_others(bench):
+def test_an_interrupted_round_keeps_its_sides_and_continues(bench):
     asked = []
 
     def case(**answers):
@@ -312,13 +314,13 @@ def test_a_round_that_is_cut_short_keeps_its_sides_and_goes_on_with_the_others(b
     bench.journal.put("ratios", "case / 1", whole)
     asked.clear()
     assert failing.round(2)["b"]["reason"] == "why" and asked == ["a", "c"]
-    # Another call tries it once more.
+    # Another call tries the failed side once more.
     assert not bench.journal.finished("ratios", "case / 1")
     bench.journal.put("ratios", "case / 1", case(b=Stop(FAILED, "again")).round(1))
     assert bench.journal.finished("ratios", "case / 1")
 
 
-def test_ranks_are_started_by_the_launcher_that_is_named(bench, tmp_path):
+def test_ranks_are_started_by_the_given_launcher(bench, tmp_path):
     executable(tmp_path / "bench" / "bench_gpu_messages", "exit 1\n")
     executable(tmp_path / "launch", """echo "$*" >$(dirname "$0")/words
 for rank in 0 1 2; do echo "rank $rank of 3: 20 rounds over NCCL: same"; done
@@ -332,7 +334,7 @@ for rank in 0 1 2; do echo "rank $rank of 3: 20 rounds over NCCL: same"; done
     assert bench.setting.starting(1) == []
 
 
-def test_how_replicas_pass_the_model_is_chosen_once(bench, monkeypatch):
+def test_stacking_is_chosen_once(bench, monkeypatch):
     given = []
 
     def run(setting, name, spec, iterations, **_):
@@ -349,16 +351,16 @@ def test_how_replicas_pass_the_model_is_chosen_once(bench, monkeypatch):
     assert given == [("auto", 60), ("batched", 60), ("batched", 15), ("batched", 15)]
 
 
-def test_a_step_that_the_end_of_the_call_cuts_short_is_not_a_failed_one(bench):
+def test_a_step_interrupted_by_the_end_of_the_call_has_not_failed(bench):
     bench.setting.left = lambda: 0.1
     with pytest.raises(OutOfTime):
         bench.setting.call(["sleep", "30"], 20)
     bench.setting.left = lambda: 30
-    with pytest.raises(Stop, match="no end of sleep after 0.1 s"):
+    with pytest.raises(Stop, match="sleep did not end within 0.1 s"):
         bench.setting.call(["sleep", "30"], 0.1)
 
 
-def test_what_a_program_started_ends_with_it(tmp_path):
+def test_child_processes_end_with_their_program(tmp_path):
     script = f"sleep 60 & echo $! >{tmp_path}/pid; echo so far; wait"
     done = Process(["sh", "-c", script]).finish(1)
     assert done.returncode is None and done.stdout == "so far\n"
@@ -367,8 +369,8 @@ def test_what_a_program_started_ends_with_it(tmp_path):
     assert not child.exists() or child.read_text().split()[2] == "Z"
 
 
-def test_what_runs_beside_has_ended_before_something_is_timed():
-    beside, begun = Beside(), []
+def test_background_processes_end_before_timed_steps():
+    beside, begun = Background(), []
 
     def start():
         begun.append(beside.start("a", lambda: Process(["sh", "-c", "sleep 0.3; echo end"])))
@@ -401,7 +403,7 @@ def test_programs_are_built_only_in_this_checkout(bench, tmp_path):
 
 @pytest.mark.parametrize("name", ["kernels", "messages"])
 def test_programs_print_their_options(name):
-    """A kit has not their sources."""
+    """The programs have a help text, because a kit does not contain their sources."""
     build = Path(os.environ.get("DBENCH_CUDA_PROGRAM") or "/").parent
     program = build / "bench" / f"bench_gpu_{name}"
     if not program.exists():
@@ -442,16 +444,15 @@ def test_tables_of_profilers():
         profiles.most(profiles.table_of("==PROF== nothing\n", "Name", "Total"))
 
 
-def test_a_busy_card_is_seen_in_the_rounds(bench):
+def test_gpu_utilisation_is_sampled_in_the_rounds(bench):
     for number, seen in (1, [0.5, 0.9, 1.0]), (2, [0.8, 0.95]):
         bench.journal.put("ratios", f"ResNet-20, batch 32 / {number}", {
             "status": OK, "dbench": {"ms": 1.0, **HOW, "busy": seen}})
     assert profiles.share_of_time(bench) == {"status": OK, "share": 0.9, "samples": 5}
 
 
-def test_the_card_that_cuda_uses_is_watched_and_recorded(bench, tmp_path, monkeypatch):
-    """nvidia-smi knows nothing of CUDA_VISIBLE_DEVICES: on a node of many it would tell of another
-    card."""
+def test_the_gpu_that_cuda_uses_is_sampled(bench, tmp_path, monkeypatch):
+    """nvidia-smi ignores CUDA_VISIBLE_DEVICES, so the GPUs must be selected by their bus ids."""
     monkeypatch.setattr(libraries.ctypes, "CDLL", lambda _: Driver(13000, (9, 0), (9, 0)))
     executable(tmp_path / "bin" / "nvidia-smi", f"""echo "$*" >>{tmp_path}/asked
 case "$*" in *utilization*) echo 50 ;; *) echo "A card, 580.95" ;; esac
@@ -468,7 +469,8 @@ case "$*" in *utilization*) echo 50 ;; *) echo "A card, 580.95" ;; esac
 
 @pytest.fixture
 def gpu(tmp_path):
-    """bench/gpu with a card that nvidia-smi alone knows, and a program that refuses it."""
+    """Return a function that calls bench/gpu with a GPU that only nvidia-smi knows, and a program
+    that refuses to use it."""
     executable(tmp_path / "bin" / "nvidia-smi", 'echo "Card, 1.0, 2 MiB"\n')
     executable(tmp_path / "build" / "dbench",
                '[ "$1" != run ] || { echo "dbench: error: /device: cuda is refused: why" >&2; '
@@ -486,12 +488,13 @@ def test_results_of_two_programs_are_not_mixed(gpu, tmp_path):
     assert gpu("--section", "correctness").returncode == 0
     executable(tmp_path / "build" / "dbench", "exit 2\n")
     done = gpu("--section", "correctness", "--resume")
-    assert done.returncode == 2 and "another card, driver or program" in done.stderr
-    assert gpu("--section", "correctness").returncode == 0      # anew
+    assert done.returncode == 2 and "another GPU, driver or program" in done.stderr
+    assert gpu("--section", "correctness").returncode == 0      # without --resume
 
 
-def test_a_fresh_machine_goes_on_and_forgets_what_another_measured_if_asked(gpu, tmp_path):
-    """Of what it gave itself nothing is run again."""
+def test_another_machine_continues_and_may_forget_earlier_results(gpu, tmp_path):
+    """A machine does not repeat its own results, and with --forget-others repeats those of
+    another."""
     assert gpu("--section", "correctness", "--copy", tmp_path / "copy.json").returncode == 0
     (tmp_path / "fresh").mkdir()
     (tmp_path / "copy.json").rename(tmp_path / "fresh" / "gpu.json")
@@ -510,8 +513,8 @@ def test_a_fresh_machine_goes_on_and_forgets_what_another_measured_if_asked(gpu,
     assert gpu("--forget-others").returncode == 2
 
 
-def test_a_card_that_has_come_says_anew_what_was_said_without_one(tmp_path):
-    """As a first call where jobs are submitted, and the second where they run."""
+def test_a_gpu_repeats_results_from_calls_without_one(tmp_path):
+    """A first call runs on a login node without a GPU, the second one on a node with a GPU."""
     without = Journal(tmp_path, {"machine": {"cards": [], "program": "p"}})
     without.put("libraries", "libraries", {"status": "ok"})
     here = Journal(tmp_path, {"machine": {"cards": ["H100"], "program": "p"}})
@@ -522,13 +525,13 @@ def test_a_card_that_has_come_says_anew_what_was_said_without_one(tmp_path):
     assert len(here.alike("kernels")) == 1
 
 
-def test_a_folder_that_cannot_be_written_is_said_at_once(gpu, tmp_path):
+def test_an_unwritable_folder_is_reported_at_once(gpu, tmp_path):
     (tmp_path / "out").write_text("a file")
     done = gpu("--section", "correctness")
     assert done.returncode == 2 and "name another --folder" in done.stderr
 
 
-def test_what_the_program_refuses_is_said(gpu, tmp_path):
+def test_refusals_of_the_program_are_reported(gpu, tmp_path):
     done = gpu("--section", "correctness", "profile", "--copy", tmp_path / "copy.json")
     assert done.returncode == 1, done.stderr      # PyTorch's process ended
     assert done.stdout.count("/device: cuda is refused: why") >= 5
@@ -538,7 +541,8 @@ def test_what_the_program_refuses_is_said(gpu, tmp_path):
     assert found["mlp, float64, 50 iterations"] == "refused"
     assert found["kernels, to the host's bits"] == "missing"
     assert (tmp_path / "copy.json").read_text() == (tmp_path / "out" / "gpu.json").read_text()
-    # Nothing is done twice, but what may be there by now; a section that is asked for alone is.
+    # --resume only repeats steps with missing parts; without --resume the whole section is
+    # repeated.
     again = gpu("--section", "correctness", "--resume")
     assert again.returncode == 0 and "float64" not in again.stderr
     assert "kernels, to the host's bits" in again.stderr
@@ -547,10 +551,10 @@ def test_what_the_program_refuses_is_said(gpu, tmp_path):
     assert "resnet20, float64" in gpu("--section", "correctness").stderr
 
 
-def test_without_a_card_only_libraries_are_looked_at(gpu, tmp_path):
+def test_without_a_gpu_only_libraries_are_checked(gpu, tmp_path):
     executable(tmp_path / "bin" / "nvidia-smi", 'echo "No devices were found"; exit 6\n')
     done = gpu(python=sys.executable)
-    assert done.returncode == 77 and "no card (" in done.stdout
+    assert done.returncode == 77 and "no GPU (" in done.stdout
     assert "ceilings" not in done.stderr + done.stdout and "libraries: failed" not in done.stdout
     assert "libraries: not complete" in done.stdout and "  driver " in done.stdout
     assert all(f"{name}: not run" in done.stdout for name in sections.SECTIONS
@@ -589,7 +593,7 @@ def test_a_kit_starts_where_it_was_unpacked(tmp_path, program):
     assert "Open MPI" in run("dbench", "doctor").stdout
     spec = tmp_path / "spec.json"
     spec.write_text(json.dumps({**SMALL, "output": str(tmp_path / "out.h5")}))
-    many = str(len(os.sched_getaffinity(0)) + 2)  # more than cores, and perhaps as root
+    many = str(len(os.sched_getaffinity(0)) + 2)  # more ranks than cores
     affinity = "import os; print(len(os.sched_getaffinity(0)))"
     free = run("mpirun", "-n", many, sys.executable, "-c", affinity)
     assert free.stdout.split() == [str(len(os.sched_getaffinity(0)))] * int(many), free.stderr
@@ -597,14 +601,14 @@ def test_a_kit_starts_where_it_was_unpacked(tmp_path, program):
     assert ran.returncode == 0, ran.stderr
     assert "complete" in run("dbench", "doctor", str(tmp_path / "out.h5")).stdout
     assert run("nonsense").returncode == 2
-    # Nothing has to be there to read: results may be looked at on another machine.
+    # Reading results requires no libraries, since users may read them on another machine.
     bare["DBENCH_TORCH_PYTHON"] = sys.executable
-    check = kit / "bench" / "card" / "libraries.py"
+    check = kit / "bench" / "gpu_parts" / "libraries.py"
     check.write_text("if __name__ == '__main__':\n    print('checked')\n    raise SystemExit(77)\n"
                      + check.read_text())
     for words in ["--help"], ["--report", "--folder", "results"]:
         read = run("gpu", *words)
         assert read.returncode == 0 and "checked" not in read.stdout, read.stderr
     assert run("gpu").returncode == 77
-    on = run("gpu", "--device", "cpu", "--minutes", "0")  # is refused, so that it ends
+    on = run("gpu", "--device", "cpu", "--minutes", "0")  # refused, so that the call ends at once
     assert on.stdout == "checked\n" and "0 is below 1" in on.stderr and on.returncode == 2

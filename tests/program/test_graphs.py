@@ -1,4 +1,4 @@
-"""Every graph through the real mixing code, schedules that change, and the graph command."""
+"""Tests of every graph in runs, of schedules that change graphs, and of the graph command."""
 
 import json
 
@@ -8,7 +8,7 @@ import pytest
 from results import differences, read
 from together import Together, checked
 
-# A size that the definition admits, and parameters where the defaults do not fit it.
+# A valid number of replicas for each graph, with parameters if the defaults do not fit it.
 GRAPHS = {
     "ring": 8, "one_way_ring": 8, "path": 6, "torus": 12, "grid": 6, "exponential": 12,
     "complete": 6, "star": 6,
@@ -31,7 +31,7 @@ def parameters(graph):
 
 @pytest.fixture(scope="module")
 def certificates():
-    """Of the graphs of each size, asked for at once."""
+    """Return the cache of certificates by number of replicas."""
     return {}
 
 
@@ -51,8 +51,8 @@ def mixing(shared):
 
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_disagreement_decays_as_certified(dbench, mixing, graph, certificates):
-    """With lr = 0 only mixing happens, over MPI: what the certificate promises holds for it, and
-    the mean model stays."""
+    """With learning rate 0, runs over MPI only mix: disagreement decays as certified, and the mean
+    model does not change."""
     n = GRAPHS[graph]
     if n not in certificates:
         alike = [name for name in GRAPHS if GRAPHS[name] == n]
@@ -116,7 +116,7 @@ def bare(shared):
 def test_controllers_decide_alike_on_any_number_of_ranks(controlled, bare, name):
     alone = controlled.result(name)
     assert differences(alone, controlled.result(name, ranks=3)) == []
-    # What a controller sees does not depend on what is recorded.
+    # A controller's measurements do not depend on what is recorded.
     for column in ("degree", "rounds", "bytes_sent", "control_bytes", "train_loss"):
         assert np.array_equal(read(alone, f"iterations/{column}"),
                               read(bare.result(name), f"iterations/{column}"))
@@ -154,7 +154,7 @@ def test_consensus_control_reaches_its_target_in_every_order(ordered, order):
     assert np.array_equal(read(run, "iterations/messages"), rounds * 8 * 2)
 
 
-def test_the_slowest_are_left_out(dbench):
+def test_the_slowest_replicas_are_left_out(dbench):
     graph = {"type": "participation", "graph": "ring", "policy": "slowest", "fraction": 0.5,
              "every": {"iterations": 3}}
     run = dbench.run(dbench.spec(CNN, graph=graph), ranks=4)
@@ -199,7 +199,7 @@ def test_bad_schedules(dbench):
     told = checked(dbench, {k: dbench.text(CNN, graph=graph) for k, (graph, _) in enumerate(BAD)})
     for k, (_, message) in enumerate(BAD):
         assert message in told[k]["error"], (BAD[k], told[k])
-    graph, message = BAD[0]   # and as a run says it, which writes nothing
+    graph, message = BAD[0]   # `run` prints the same message and writes nothing
     assert message in dbench("run", dbench.spec(CNN, graph=graph), expect=2).stderr
     assert not list(dbench.folder.glob("**/*.h5"))
 
@@ -228,7 +228,7 @@ def test_compare(dbench):
     found = json.loads(dbench(*words, "--json", "--gpus-per-node", 6).stdout)
     assert [c["rho"] for c in found[:3]] == pytest.approx([0.998573, 0.946410, 0.75], abs=1e-6)
     assert found[3]["finite_time"] == 3
-    # A ring of 96 on nodes of 6: one in six links crosses, both ways.
+    # On a ring of 96 with nodes of 6, one of six links crosses nodes, in both directions.
     assert found[0]["traffic"]["share"] == pytest.approx(1 / 6)
     for c in found:
         assert c["traffic"]["best"]["share"] <= c["traffic"]["share"] + 1e-12
@@ -249,7 +249,7 @@ def test_placements_and_bytes(dbench):
     assert "unknown placement 'liner'" in dbench(*words, "--placement", "liner", expect=2).stderr
     assert "best placement found" in dbench(*words).stdout
     aer = json.loads(dbench("graph", "aer", "--n", 24, "--gpus-per-node", 6, "--json").stdout)
-    assert aer["traffic"]["share"] < 0.2  # the nodes asked about are those of the graph
+    assert aer["traffic"]["share"] < 0.2  # the graph uses the same nodes as the traffic
 
 
 @pytest.mark.parametrize("kind, drawn",
@@ -263,7 +263,7 @@ def test_several_rounds_at_once(dbench, kind, drawn):
         assert rows == dbench(*words, "--round", time).stdout
 
 
-def test_rounds_that_cannot_be(dbench):
+def test_impossible_rounds_are_refused(dbench):
     words = ("graph", "ring", "--n", 6)
     for wrong in ("3", "3:", "3:3", "-1:2", "1:2:3", "a:b"):
         assert "is not A:B" in dbench(*words, "--edges", f"--rounds={wrong}", expect=2).stderr

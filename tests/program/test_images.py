@@ -1,4 +1,4 @@
-"""Models for images through the program, and a few iterations of the recipes for them."""
+"""Tests of models for images, with a few iterations of their recipes."""
 
 import json
 import os
@@ -20,15 +20,15 @@ MODELS = {
     "resnet32": {"type": "resnet32", "zero_init": True},
     "resnet50": {"type": "resnet50", "width": 4},
 }
-# images of a replica, iterations
+# Recipe: images per replica, iterations.
 RECIPES = {"resnet20-cifar10-small": (4, 6), "densenet-cifar10-small": (2, 4)}
 IMPLEMENTATIONS = ("C_complete", "D_complete", "D_exponential", "D_ring", "D_torus")
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_the_same_bits_on_any_ranks_with_dropout(dbench, model):
-    # With minibatches of two, gradients through BatchNorm may be so long that a larger step would
-    # end, on some processors, at numbers that are none.
+    # With minibatches of two, gradients through BatchNorm may be so large that a larger step would
+    # give NaN on some processors.
     spec = dbench.spec(model=MODELS[model], data=DATA, replicas=3, length={"iterations": 2},
                        optimizer={"type": "sgd", "lr": 1e-5, "momentum": 0.9},
                        evaluate={"every": None, "metrics": ["top5"]})
@@ -46,7 +46,7 @@ def folder_with(name):
 
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_recipes_learn_alike_under_all_implementations(dbench, recipe):
-    """The same few images again and again: the loss falls."""
+    """The loss falls when training repeats the same few images."""
     data = folder_with("cifar-10-batches-bin")
     batch, iterations = RECIPES[recipe]
     settings = [f'/length={{"iterations": {iterations}}}', f"/data/batch_size={batch}",
@@ -77,7 +77,7 @@ def test_photographs_reach_resnet50(dbench):
 
 @pytest.mark.parametrize("path", sorted((ROOT / "configs/applications/sweeps").glob("*.json")),
                          ids=lambda path: path.stem)
-def test_recipes_at_scale_have_a_base_that_is_there(path):
+def test_recipes_at_scale_have_an_existing_base(path):
     text = "\n".join(line for line in path.read_text().splitlines()
                      if not line.startswith("//"))
     sweep = json.loads(text)

@@ -1,4 +1,5 @@
-"""Ranks of a host read each other's rows in place: the bits of messages, no harm from deaths."""
+"""Tests of ranks on one host that read each other's rows in place: results equal those with
+messages, and a dying rank does no harm."""
 
 import json
 import os
@@ -31,7 +32,7 @@ METHODS = {
     "momentum": {"algorithm": "qg_dsgdm", "graph": "ring", "optimizer": "sgd"},
     "tracking": {"algorithm": {"type": "gradient_tracking", "form": "diging"}, "graph": "ring",
                  "optimizer": "sgd"},
-    # With nothing measured after the averaging, W x is made where the update takes it from.
+    # If nothing is measured after the averaging, the update computes W x itself.
     **{f"at once {graph}": {"algorithm": {"type": "dsgd", "order": "combine_while_adapt"},
                             "graph": graph, "profile": {}}
        for graph in ("ring", "alternating_ring", "complete")},
@@ -64,11 +65,11 @@ def test_the_same_bits_in_place_and_by_messages(runs, method):
         run = runs.result(method, ranks=ranks, DBENCH_READ_IN_PLACE=in_place)
         assert how(run).startswith("in place" if in_place == "1" else "as messages")
         assert how(run, "rows_between_ranks") == "MPI"
-        assert differences(alone, run) == []   # bytes_sent among them
+        assert differences(alone, run) == []   # includes bytes_sent
 
 
-def test_a_library_that_has_nothing_to_choose_moves_no_rows(shared):
-    """A sum of two has one order; for three, and for messages, MPI has its own."""
+def test_a_sum_of_two_rows_does_not_use_the_library(shared):
+    """A sum of two rows has only one order; for three rows, and with messages, MPI chooses it."""
     ring = {**MLP, "implementation": None, "algorithm": "dsgd", "graph": "ring"}
     together = Together(shared, "library", {
         f"{reduction} {replicas}": {**ring, "replicas": replicas, "reduction": reduction}
@@ -85,7 +86,7 @@ def test_a_library_that_has_nothing_to_choose_moves_no_rows(shared):
 
 
 def has_memory(process):
-    """A zombie has none."""
+    """Return whether a process still has memory; a zombie has none."""
     try:
         with open(f"/proc/{process}/maps") as maps:
             return "dbench-rows" in maps.read()
@@ -111,7 +112,7 @@ def test_a_rank_that_dies_while_its_rows_are_read(dbench, order):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_a_rank_that_stands_still_is_named(dbench, order):
+def test_a_stopped_rank_is_named(dbench, order):
     dbench.environment["DBENCH_TIMEOUT"] = "4"
     spec = dbench.spec({**MLP, **LONG}, implementation=None, graph="ring",
                        algorithm={"type": "dsgd", "order": order},
@@ -128,12 +129,12 @@ def test_a_rank_that_stands_still_is_named(dbench, order):
     assert "no answer from rank 2" in errors, errors
 
 
-def test_doctor_says_how_rows_move(dbench):
+def test_doctor_reports_how_rows_are_exchanged(dbench):
     out = dbench("doctor", ranks=2).stdout
     assert "rows on a host" in out and "in place" in out
 
 
-def test_a_setting_that_is_neither(dbench):
+def test_an_invalid_setting_is_refused(dbench):
     failed = dbench("run", dbench.spec(MLP), "--output", "out.h5", ranks=2, expect=2,
                     env={"DBENCH_READ_IN_PLACE": "yes"})
     assert "DBENCH_READ_IN_PLACE=yes is neither 0" in failed.stderr

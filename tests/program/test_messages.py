@@ -1,4 +1,4 @@
-"""Rows in 16 bits, as the program sends, counts and checks them."""
+"""Tests of rows in 16 bits: sending, counting and checking them."""
 
 import json
 
@@ -8,7 +8,7 @@ from results import content, differences
 from together import Together
 
 RUN = {"profile": {"variance": {"kind": "exact"}}, "init": "independent"}
-CODED = {"bfloat16": 2.0 ** -8, "float16": 2.0 ** -11}  # half a last place, relative
+CODED = {"bfloat16": 2.0 ** -8, "float16": 2.0 ** -11}  # relative rounding error
 CASES = {
     "ring": {"algorithm": "dsgd", "graph": "ring"},
     "awc": {"algorithm": {"type": "dsgd", "order": "combine_while_adapt"}, "graph": "exponential"},
@@ -40,7 +40,7 @@ def test_bits_do_not_depend_on_ranks(runs, case, message):
 @pytest.mark.parametrize("case", CASES)
 def test_16_bits_are_counted_and_stay_near_float32(runs, case, message):
     whole, coded = (content(runs.result((case, m))) for m in ("float32", message))
-    # Mixing gathers a group's mean whole, so that the mean over replicas stays.
+    # A group's mean is gathered in full precision, so that the mean over replicas does not change.
     share = 0.75 if case == "complete" else 0.5
     sent = whole["iterations/bytes_sent"]
     assert (sent > 0).all() and np.array_equal(coded["iterations/bytes_sent"], share * sent)
@@ -55,14 +55,14 @@ def test_float32_is_what_a_spec_without_the_key_has(dbench, runs):
     assert differences(runs.result(("ring", "float32")), silent) == []
 
 
-def test_check_counts_what_travels(dbench):
+def test_check_counts_encoded_bytes(dbench):
     def estimate(message):
         path = dbench.spec({**CASES["ring"], "implementation": None, "message": message})
         return json.loads(dbench("check", path, "--json").stdout)["bytes_per_step"]
     assert estimate("bfloat16") == estimate("float16") == estimate("float32") / 2 > 0
 
 
-def test_mpi_adds_no_16_bit_rows(dbench):
+def test_the_library_cannot_sum_16_bit_rows(dbench):
     path = dbench.spec({**CASES["ring"], "implementation": None, "message": "float16",
                         "reduction": "library"})
     error = dbench("check", path, expect=2).stderr

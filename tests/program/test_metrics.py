@@ -1,4 +1,4 @@
-"""Metrics beside loss and accuracy: of the local models and the mean model, under their names."""
+"""Tests of metrics other than loss and accuracy, for local models and the mean model."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def test_top5_of_local_models_and_the_mean_model(dbench):
     spec = dbench.spec({**TOP5, "init": "zeros", "data": {
         "type": "npz", "train": "mine.npz", "batch_size": 8, "validation": 10}})
     one = dbench.run(spec, "1.h5")
-    # Logits that are all equal: the first five classes win.
+    # All logits are equal, so the first five classes are the top five.
     assert read(one, "evaluations/mean_top5")[0] == np.mean(y2 < 5)
     assert np.all(read(one, "evaluations/local_top5")[0] == np.mean(y2 < 5))
     assert read(one, "evaluations/validation_mean_top5")[0] == np.mean(y[-10:] < 5)
@@ -26,7 +26,7 @@ def test_top5_of_local_models_and_the_mean_model(dbench):
     assert differences(one, dbench.run(spec, "2.h5", ranks=2)) == []
 
 
-def test_a_text_has_those_it_is_asked_for(dbench):
+def test_a_text_has_the_requested_metrics(dbench):
     (dbench.folder / "text.txt").write_text("so much for the words of a text. " * 40)
     spec = dbench.spec({**TOP5, "model": {"type": "lstm", "hidden": 8}, "replicas": 2, "data": {
         "type": "text", "path": "text.txt", "sequence": 8, "batch_size": 4}})
@@ -47,7 +47,7 @@ def test_a_text_has_those_it_is_asked_for(dbench):
     ([5], "/evaluate/metrics 5 top5, perplexity"),
     ("top5", "/evaluate/metrics auto list"),
 ])
-def test_what_is_no_metric_of_the_data_is_refused(dbench, metrics, words):
+def test_metrics_that_do_not_fit_the_data_are_refused(dbench, metrics, words):
     message = refused(dbench, dbench.spec(evaluate={"metrics": metrics}))
     for word in words.split(" ", 2):
         assert word in message, message

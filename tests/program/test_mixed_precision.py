@@ -1,4 +1,4 @@
-"""`"compute": "bfloat16"`: models compute in 16 bits, everything else in float32."""
+"""Tests of `"compute": "bfloat16"`: models compute in 16 bits, everything else in float32."""
 
 import json
 
@@ -19,17 +19,17 @@ def runs(shared):
                                       for each in ("precision", "bfloat16")})
 
 
-def test_it_learns_as_in_float32_with_other_bits(runs):
+def test_bfloat16_learns_like_float32(runs):
     plain, mixed = (read(runs.result(each), "evaluations/mean_loss")
                     for each in ("precision", "bfloat16"))
     assert mixed[-1] < 0.8 * mixed[0] and mixed[-1] != plain[-1]
     np.testing.assert_allclose(mixed[[0, -1]], plain[[0, -1]], rtol=0.1)
-    assert mixed[0] != plain[0]         # evaluations, too: of the same parameters
+    assert mixed[0] != plain[0]         # evaluations of the same parameters differ, too
 
 
 def test_only_passes_are_rounded(runs):
-    """Norms of gradients and parameters have digits that bfloat16 does not have, and the file says
-    what was asked for."""
+    """Norms of gradients and parameters have more digits than bfloat16, and the file records the
+    requested precision."""
     path = runs.result("bfloat16")
     for name in ("parameters/norm", "parameters/gradient_norm", "parameters/update_norm"):
         norm = read(path, name)

@@ -1,4 +1,4 @@
-"""Data sets that users bring: NumPy's arrays, and folders of pictures."""
+"""Tests of users' own data sets: NumPy arrays and folders of images."""
 
 import math
 import re
@@ -16,7 +16,7 @@ RANDOM = np.random.default_rng(7)
 
 
 def drawn(count, channels=3):
-    """Images (N, C, H, W) of bytes, and labels, every class among them."""
+    """Return random images (N, C, H, W) of bytes, and labels that include every class."""
     pixels = RANDOM.integers(0, 256, (count, channels, SIDE, SIDE), dtype=np.uint8)
     return pixels, np.arange(count, dtype=np.int64) % CLASSES
 
@@ -43,7 +43,7 @@ def refused(dbench, data, *words):
 
 
 def gradient_norm(x, y):
-    """Of softmax regression at zero, from its formula."""
+    """Return the gradient norm of softmax regression at zero parameters, from its formula."""
     x = x.reshape(len(x), -1)
     residual = np.full((len(x), CLASSES), 1 / CLASSES)
     residual[np.arange(len(x)), y] -= 1
@@ -97,7 +97,7 @@ def test_real_targets(dbench):
 
 
 REFUSED = [
-    (lambda x, y: {"x": x, "y": y}, ["/data/train", "no array x_train", "but x, y", "savez"]),
+    (lambda x, y: {"x": x, "y": y}, ["/data/train", "no array x_train", "it holds x, y", "savez"]),
     (lambda x, y: {"x_train": x, "y_train": y[:-1], "x_test": x, "y_test": y}, ["y_train", "11"]),
     (lambda x, y: {"x_train": x, "y_train": y - 1, "x_test": x, "y_test": y}, ["label 0 is -1"]),
     (lambda x, y: {"x_train": x, "y_train": y, "x_test": x, "y_test": y + 1},
@@ -114,7 +114,7 @@ REFUSED = [
 ]
 
 
-def test_arrays_that_cannot_be(dbench):
+def test_invalid_arrays_are_refused(dbench):
     x, y = RANDOM.normal(size=(12, 5)), np.arange(12) % CLASSES
     specs = {}
     for k, (arrays, _) in enumerate(REFUSED):
@@ -127,7 +127,7 @@ def test_arrays_that_cannot_be(dbench):
             assert word in told[k]["error"], told[k]
 
 
-def test_files_that_are_no_archives_or_damaged(dbench):
+def test_damaged_files_are_refused(dbench):
     x, y = drawn(12)
     mine = dbench.folder / "mine.npz"
     data = {"type": "npz", "train": "mine.npz"}
@@ -137,7 +137,7 @@ def test_files_that_are_no_archives_or_damaged(dbench):
     for bytes_ in (b"", b"x" * 100, whole[:-30], whole[:50]):
         mine.write_bytes(bytes_)
         refused(dbench, data, "mine.npz")
-    at = len(whole) // 3                    # among the packed pixels
+    at = len(whole) // 3                    # inside the packed pixels
     mine.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1:])
     refused(dbench, data, "damaged")
     refused(dbench, {"type": "npz"}, "/data/train", "missing")
@@ -151,7 +151,7 @@ def chunk(kind, data):
 
 
 def png(pixels, palette=None, depth=8, interlaced=0):
-    """(C, H, W) as a PNG, its rows filtered by each of the five kinds in turn."""
+    """Encode (C, H, W) as a PNG file whose rows use the five filters in turn."""
     channels, height, width = pixels.shape
     rows = pixels.transpose(1, 2, 0).reshape(height, -1).astype(int)
     packed = b""
@@ -187,9 +187,9 @@ def write_folders(root, x, y, form, suffix):
 
 @pytest.mark.parametrize("form, suffix", [(png, "png"), (ppm, "ppm")])
 @pytest.mark.parametrize("channels", [1, 3])
-def test_folders_of_pictures_are_what_an_array_of_them_is(dbench, trained, form, suffix, channels):
+def test_a_folder_of_images_equals_an_array(dbench, trained, form, suffix, channels):
     (x, y), (x2, y2) = drawn(12, channels), drawn(6, channels)
-    y, y2 = np.sort(y), np.sort(y2)         # the order of the folders
+    y, y2 = np.sort(y), np.sort(y2)         # in the order of the folders
     np.savez(dbench.folder / "mine.npz", x_train=x, y_train=y, x_test=x2, y_test=y2)
     write_folders(dbench.folder / "train", x, y, form, suffix)
     write_folders(dbench.folder / "test", x2, y2, form, suffix)
@@ -211,7 +211,7 @@ def test_a_palette(dbench, trained):
                                "b.h5")) == []
 
 
-def test_pictures_that_cannot_be(dbench):
+def test_invalid_images_are_refused(dbench):
     x, y = drawn(6)
     for name in ("train", "test"):
         write_folders(dbench.folder / name, x, y, png, "png")
@@ -223,7 +223,7 @@ def test_pictures_that_cannot_be(dbench):
         (good[:at] + bytes([good[at] ^ 4]) + good[at + 1:], ["damaged", "checksum"]),
         (good[:-20], ["damaged", "too early"]),
         (b"\xff\xd8\xff\xe0" + b"0" * 50, ["JPEG", "mogrify"]),
-        (b"GIF89a", ["no PNG, PPM"]),
+        (b"GIF89a", ["not a PNG, PPM"]),
         (png(x[0], depth=16), ["16 bits", "mogrify"]),
         (png(x[0], interlaced=1), ["interlaced"]),
         (png(np.concatenate([x[0], x[0][:1]])), ["transparent"]),

@@ -1,4 +1,4 @@
-"""bench/peers: what it makes of figures, and runs of it."""
+"""Tests of bench/peers: its reports, and short runs."""
 
 import ast
 import io
@@ -43,13 +43,13 @@ def rows():
 def test_medians_ranges_and_ratios(rows):
     ring = rows["dbench/alternating_ring/awc"]
     assert (ring["median"], ring["least"], ring["most"]) == (570, 560, 584)
-    assert ring["over_none"] == 570 / 62                # DBench's own, not PyTorch's
+    assert ring["over_none"] == 570 / 62                # over DBench's own runs without exchange
     assert ring["over_same"] == ring["over_best"] == 570 / 292
     assert rows["dbench/C_complete"]["over_same"] == 508 / 478
     assert rows["dbench/C_complete"]["over_best"] == 508 / 292
     assert rows["dbench/none"]["over_same"] == 62 / 63 and "over_best" not in rows["dbench/none"]
     assert rows["pytorch/ddp"]["over_none"] == 478 / 63 and "over_same" not in rows["pytorch/ddp"]
-    assert "over_same" not in rows["dbench/ring/awc"]   # nobody else has it
+    assert "over_same" not in rows["dbench/ring/awc"]   # no other program has this exchange
     assert rows["decent-dp/ring"]["over_best"] == 1
 
 
@@ -75,7 +75,7 @@ def test_table(rows):
     assert "wire" not in report.table(rows)[0]
 
 
-def test_16_bits_are_held_against_the_same_in_float32():
+def test_16_bits_are_compared_with_float32():
     taken, _ = cases.chosen(["dbench/bfloat16/ring", "dbench/bfloat16/C_complete", "dbench/ring/*",
                              "dbench/C_complete"], 2)
     found = report.summary(taken, {"dbench/ring/awc": [200], "dbench/ring/atc": [400],
@@ -118,7 +118,7 @@ def test_reasons_of_failed_runs():
     said = "dbench: error: /graph: 2 replicas are one node\n---\nmpirun detected that Errors\n"
     assert measure.reason(said, 2) == ("dbench: error: /graph: 2 replicas are one node (exit status"
                                        " 2)")
-    assert measure.reason("", 1) == "it said nothing (exit status 1)"
+    assert measure.reason("", 1) == "no message (exit status 1)"
     built = """      gcc: error: unrecognized command-line option
       TypeError: include_paths() got an unexpected keyword argument 'cuda'
       error: Neither PyTorch or TensorFlow plugins were built. See errors above.
@@ -132,7 +132,7 @@ def test_reasons_of_failed_runs():
 @pytest.mark.parametrize("words, said", [
     (["--rate", "fast"], "--rate fast: not a rate such as 1gbit"),
     (["--rate", "0mbit"], "--rate 0mbit"),
-    (["--ranks", "3", "--hosts", "2"], "--hosts 2: 3 ranks cannot be dealt"),
+    (["--ranks", "3", "--hosts", "2"], "--hosts 2: 3 ranks cannot be distributed"),
     (["--iterations", "0"], "0 is below 1"),
     (["--cases", "nonesuch"], "--cases nonesuch: no such case"),
     (["--models", "vgg"], "invalid choice"),
@@ -148,7 +148,7 @@ def test_help_and_list():
     assert listed.split() == ["dbench/ring/atc", "ring", "dbench/ring/awc", "ring", "bluefog"]
 
 
-def test_what_is_missing_is_named(tmp_path):
+def test_missing_programs_are_named(tmp_path):
     done = peers("--cases", "dbench/none", DBENCH_PROGRAM=str(tmp_path / "none"))
     assert done.returncode == 2 and "scripts/setup builds it" in done.stderr
     done = peers("--cases", "dbench/none", PATH=str(tmp_path))
@@ -157,7 +157,7 @@ def test_what_is_missing_is_named(tmp_path):
     assert done.returncode == 2 and "No such file or directory; name a file in" in done.stderr
 
 
-def test_cases_alternate_and_one_that_fails_is_left_out(monkeypatch):
+def test_cases_alternate_and_a_failed_case_is_skipped(monkeypatch):
     asked = []
 
     def measured(case, model, run, hosts):
@@ -244,7 +244,7 @@ def test_links_have_their_rate(shaped):
         assert float(sent.stdout) > 0.9 * 5 * 2**20 * 8 / 100e6
 
 
-def test_hosts_have_the_tcp_that_is_told(shaped):
+def test_hosts_use_the_reported_tcp_settings(shaped):
     told = hosts.tcp()["congestion_control"]
     inside = subprocess.run([*shaped.inside(0), "cat",
                              "/proc/sys/net/ipv4/tcp_congestion_control"],
@@ -279,14 +279,14 @@ def test_no_host_is_left_after_a_kill(shaped):
 
 def alive(pid):
     try:
-        with open(f"/proc/{pid}/cmdline") as file:  # a zombie's is empty
+        with open(f"/proc/{pid}/cmdline") as file:  # empty for a zombie
             return bool(file.read())
     except OSError:
         return False
 
 
 def test_ranks_on_shaped_hosts(shaped):
-    """The whole part, with DBench's cases alone."""
+    """The part `hosts` runs with DBench's cases."""
     done = peers("--cases", "dbench/ring/awc", "dbench/none", "--parts", "hosts", "--models",
                  "resnet20", "--ranks", "2", "--hosts", "2", "--rounds", "1", "--iterations", "3",
                  "--rate", "200mbit")
@@ -296,7 +296,7 @@ def test_ranks_on_shaped_hosts(shaped):
 
 
 def test_the_worker_finds_its_models():
-    """The other programs train the models of tests/pytorch; no torch is needed to look."""
+    """The worker imports existing models of tests/pytorch; the test itself needs no torch."""
     def tree(path):
         return ast.parse((ROOT / path).read_text())
     worker = tree("bench/comparison/worker.py")

@@ -1,4 +1,4 @@
-"""Photographs of any size: what becomes of them, packs, damaged files, and threads that decode."""
+"""Tests of photographs of any size: decoding and resizing, packed files, damaged files, threads."""
 
 import json
 import shutil
@@ -18,7 +18,7 @@ LR = 64.0
 
 
 def drawn(width, height, channels=3, detail=5):
-    """A smooth picture: few waves, the same for every size."""
+    """Return a smooth image made of a few waves, which are the same for every size."""
     x, y = np.meshgrid(np.linspace(0, 1, width), np.linspace(0, 1, height))
     waves = RANDOM.uniform(-detail, detail, (channels, 2)), RANDOM.uniform(0, 6, channels)
     planes = [127 + 110 * np.sin(a * x + b * y + c) for (a, b), c in zip(*waves)]
@@ -33,7 +33,7 @@ def write(path, pixels, mode=None, **options):
 
 @pytest.fixture
 def folder(dbench):
-    """Six photographs for training in three classes, three for testing."""
+    """Write six photographs in three classes for training, and three for testing."""
     for k in range(6):
         write(dbench.folder / "photos" / "train" / f"class{k % 3}" / f"{k}.JPEG",
               drawn(60 + 9 * k, 90 - 7 * k))
@@ -47,8 +47,8 @@ def data_of(folder, **more):
 
 
 def weights(dbench, data, classes):
-    """W of softmax regression after one step from zero on the whole training set, a photograph a
-    class: row k is LR / n (x_k - mean x). Read from the checkpoint."""
+    """Return W of softmax regression after one step from zero on the whole training set with one
+    photograph per class, read from the checkpoint: row k is LR / n (x_k - mean x)."""
     spec = dbench.spec(replicas=1, model="softmax_regression", init="zeros",
                        data={**data, "batch_size": "full", "partition": "contiguous"},
                        implementation="C_complete", optimizer={"type": "sgd", "lr": LR},
@@ -65,7 +65,8 @@ def weights(dbench, data, classes):
 
 
 def expected(images):
-    """The same of Pillow's pixels: the shorter side to 256/224, then the middle."""
+    """Return the same W from Pillow's pixels: the shorter side is resized to 256/224 of the size,
+    and the centre is cropped."""
     inputs = []
     for image in images:
         image = image.convert("RGB")
@@ -80,7 +81,8 @@ def expected(images):
 
 
 def test_pixels_are_those_of_pillow(dbench):
-    """Grey, colour in all samplings, progressive, CMYK, and a PNG that is named otherwise."""
+    """Pixels equal Pillow's for grey, all chroma samplings, progressive, CMYK, and a PNG with a
+    JPEG name."""
     root = dbench.folder / "train"
     write(root / "a_0.JPEG", drawn(52, 40))
     write(root / "b_0.JPEG", drawn(40, 47), subsampling=0)
@@ -88,7 +90,7 @@ def test_pixels_are_those_of_pillow(dbench):
     write(root / "d_0.JPEG", drawn(60, 37, 1))
     write(root / "e_0.JPEG", drawn(50, 41, 4), "CMYK")
     write(root / "f_0.JPEG", drawn(39, 39), format="PNG")
-    write(root / "g_0.JPEG", drawn(20, 30))          # becomes larger
+    write(root / "g_0.JPEG", drawn(20, 30))          # is enlarged
     paths = sorted(root.iterdir())
     assert Image.open(paths[4]).mode == "CMYK"
     data = {"type": "imagenet", "train": str(root), "test": str(root), "class_by": "name",
@@ -98,7 +100,7 @@ def test_pixels_are_those_of_pillow(dbench):
     # Pillow rounds to bytes after each of its two passes.
     assert np.abs(found - right).max() < 2.2 * level
     assert np.abs(found - right).mean() < 0.6 * level
-    # Large ones are decoded at 1/8 to 7/8 of their size: less of the smallest details.
+    # Large images are decoded at 1/8 to 7/8 of their size and lose some of the smallest details.
     for k, path in enumerate(paths):
         write(path, drawn(90 + 60 * k, 420 - 40 * k))
     found, right = weights(dbench, data, 7), expected(map(Image.open, paths))
@@ -123,18 +125,18 @@ def test_packs_ranks_and_threads_change_no_bits(dbench, folder):
     assert np.all(losses[0] != losses[1])
 
 
-def test_a_run_goes_on_to_the_bit(dbench, folder):
-    """With more threads than before, in the middle of an epoch of augmented photographs."""
+def test_a_resumed_run_is_bit_identical(dbench, folder):
+    """A resumed run gives the same bits with more threads, within an epoch of augmented images."""
     def spec(**more):
         return dbench.spec(data=data_of(folder, augment=True, **more), replicas=2,
                            length={"iterations": 7}, checkpoint={"every": {"iterations": 5}})
     whole, other = dbench.run(spec(), "whole.h5"), str(dbench.folder / "other.h5")
     shutil.copy(whole, other)
     shutil.copytree(f"{whole}.checkpoints", f"{other}.checkpoints")
-    with h5py.File(other, "r+") as file:      # as if it had failed at the end
+    with h5py.File(other, "r+") as file:      # marked as failed at the end
         file.attrs.modify("status", np.bytes_(b"failed"))
     said = dbench("run", spec(threads=2), "--output", other, "--resume").stderr
-    assert "going on from iteration 5" in said
+    assert "continuing from iteration 5" in said
     assert differences(whole, other) == []
 
 
@@ -145,11 +147,11 @@ def refused(dbench, data, *words):
         assert word in message, message
 
 
-def test_files_that_cannot_be(dbench, folder):
+def test_invalid_photographs_are_refused(dbench, folder):
     victim = folder / "train" / "class1" / "1.JPEG"
     good = victim.read_bytes()
-    for content, words in [(good[:-30], ["ends too early"]), (b"", ["no JPEG", "0 bytes"]),
-                           (b"GIF89a", ["no JPEG"])]:
+    for content, words in [(good[:-30], ["ends too early"]), (b"", ["not a JPEG", "0 bytes"]),
+                           (b"GIF89a", ["not a JPEG"])]:
         victim.write_bytes(content)
         refused(dbench, data_of(folder), "class1/1.JPEG", *words)
     victim.write_bytes(good)
@@ -165,18 +167,19 @@ def test_files_that_cannot_be(dbench, folder):
 
 @pytest.mark.parametrize("ranks", [None, 2])
 def test_a_damaged_photograph_ends_all_ranks(dbench, folder, ranks):
-    """One whose ends look well is found out where it is decoded: here by the last rank."""
+    """A photograph with intact ends is found to be damaged when it is decoded, here by the last
+    rank."""
     victim = folder / "train" / "class2" / "5.JPEG"
     good = victim.read_bytes()
     victim.write_bytes(good[:len(good) // 2] + b"\xff\xd9")
     spec = dbench.spec(data=data_of(folder, batch_size=3, partition="contiguous"), replicas=2)
     failed = dbench("run", spec, "--output", "out.h5", ranks=ranks, expect=2)
-    assert "class2/5.JPEG" in failed.stderr and "damaged or cut off" in failed.stderr
+    assert "class2/5.JPEG" in failed.stderr and "damaged or truncated" in failed.stderr
     with h5py.File(dbench.folder / "out.h5") as file:
         assert file.attrs["status"] == b"failed"
 
 
-def test_packs_that_cannot_be(dbench, folder):
+def test_invalid_packs_are_refused(dbench, folder):
     dbench("data", "pack", folder / "train", "train.pack", "--quiet")
     pack = dbench.folder / "train.pack"
     good = pack.read_bytes()
@@ -186,7 +189,7 @@ def test_packs_that_cannot_be(dbench, folder):
     dbench("check", dbench.spec(data=data))
     middle, index = 200, len(good) - 100
     for content, words in [
-        (good[:-1], ["cut off"]), (good[:20], ["cut off"]), (b"", ["no pack"]),
+        (good[:-1], ["truncated"]), (good[:20], ["truncated"]), (b"", ["not a pack"]),
         (good[:index] + bytes([good[index] ^ 1]) + good[index + 1:], ["checksum"]),
     ]:
         pack.write_bytes(content)
@@ -194,7 +197,7 @@ def test_packs_that_cannot_be(dbench, folder):
     pack.write_bytes(good[:middle] + bytes([good[middle] ^ 1]) + good[middle + 1:])
     for command in (("data", "verify", "train.pack"), ("run", dbench.spec(data=data))):
         message = dbench(*command, expect=2).stderr
-        assert "train.pack, class0/0.JPEG" in message and "another checksum" in message
+        assert "train.pack, class0/0.JPEG" in message and "wrong checksum" in message
     dbench("data", "pack", folder / "train", "train.pack", "--quiet", "--force")
     assert pack.read_bytes() == good
     assert not (dbench.folder / "train.pack.partial").exists()

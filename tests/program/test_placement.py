@@ -1,4 +1,5 @@
-"""Placements of ranks: the same bits wherever a rank runs, and links from files and measured."""
+"""Tests of placements of ranks: results do not depend on them, and links are read from files or
+measured."""
 
 import json
 import math
@@ -15,7 +16,7 @@ RUN = {"replicas": 6, "length": {"iterations": 4}, "profile": {"after": True}}
 METHODS = {"ring": {}, "C_complete": {"implementation": "C_complete"},
            "local": {"implementation": None, "graph": "one_peer_exponential",
                      "algorithm": {"type": "local_sgd", "period": 2}}}
-LINKS = [  # replica 0 of a star sends most: slot 3 is the quickest
+LINKS = [  # replica 0 of a star sends most; slot 3 has the fastest links
     "0 1 1 1e6", "0 2 1 1e6", "1 2 1 1e6", "0 3 1e-3 1e9", "1 3 1e-3 1e9", "2 3 1e-3 1e9"]
 
 
@@ -26,7 +27,7 @@ def write(folder, name, text):
 
 @pytest.fixture(scope="module")
 def runs(shared):
-    """Every placement of every method in one start: ranks are numbered anew between runs."""
+    """Run every placement of every method in one start; ranks are renumbered between runs."""
     write(shared.folder, "links.txt", "\n".join(LINKS))
     write(shared.folder, "slots-2.txt", "1 0")
     write(shared.folder, "slots-4.txt", "2 0\n3 1")
@@ -50,12 +51,12 @@ def test_the_same_bits_under_each_placement(runs, dbench, method, ranks):
         assert differences(alone, run) == [], name
         slots = read(run, "ranks/slot")
         assert sorted(slots) == list(range(ranks)), name
-        if name in ("linear", "node_major"):  # one host
+        if name in ("linear", "node_major"):  # all ranks are on one host
             assert list(slots) == list(range(ranks))
         if name.startswith("file"):
             assert list(slots) == ([1, 0] if ranks == 2 else [2, 0, 3, 1])
             assert list(read(run, "ranks/local_rank")) == list(slots)
-    # The certificate is there, whichever process wrote the file.
+    # The file has the certificate, whichever process wrote it.
     with h5py.File(runs[ranks].result(f"{method} file-{ranks}", ranks=ranks)) as file:
         certificate = file["graphs"].attrs["certificate"]
         assert (b"rho" in bytes(certificate)) == (method != "C_complete"), certificate
@@ -72,12 +73,13 @@ def test_optimised_puts_the_busiest_rank_on_the_best_links(dbench):
     assert found["linear_seconds"] == pytest.approx(2 * (1 + bytes_ / 1e6) + 1e-3 + bytes_ / 1e9)
     text = dbench("check", spec, ranks=4).stdout
     assert "optimised: ranks on slots 3" in text and "(linear" in text
-    assert json.loads(dbench("check", spec, "--json").stdout)["placement"] is None  # one rank
+    # A single rank has no placement.
+    assert json.loads(dbench("check", spec, "--json").stdout)["placement"] is None
     run = dbench.run(spec, ranks=4)
     assert read(run, "ranks/slot")[0] == 3
 
 
-def test_a_run_goes_on_under_another_placement(dbench):
+def test_a_run_resumes_with_another_placement(dbench):
     write(dbench.folder, "slots.txt", "1,0")
     sent_ahead = {**CNN, "algorithm": {"type": "dsgd", "order": "combine_while_adapt"}}
     spec = dbench.spec(sent_ahead)
@@ -97,19 +99,19 @@ BAD = {
     "no path": ({"type": "file"}, "/placement/path: is missing"),
     "no file": ({"type": "file", "path": "nowhere.txt"}, "nowhere.txt"),
     "no links": ({"type": "optimised", "links": "nowhere.txt"}, "nowhere.txt"),
-    "slots": ({"type": "file", "path": "bad.txt"}, "bad.txt: slot 1 stands twice"),
+    "slots": ({"type": "file", "path": "bad.txt"}, "bad.txt: slot 1 is given twice"),
     "links": ({"type": "optimised", "links": "bad.txt"}, "bad.txt: line 1 has 2 words"),
     "too few": ({"type": "optimised", "links": "few.txt"}, "few.txt: has no link between slot 0"),
 }
 
 
-def test_what_is_wrong_with_a_placement_is_said_once(dbench):
+def test_errors_in_placements_are_printed_once(dbench):
     write(dbench.folder, "bad.txt", "1 1")
     write(dbench.folder, "few.txt", "1 2 0 1e9")
     told = checked(dbench, {case: dbench.text(placement=BAD[case][0]) for case in BAD}, ranks=2)
     for case, (_, message) in BAD.items():
         assert message in told[case]["error"], case
-    placement, message = BAD["slots"]   # and a run, which writes nothing
+    placement, message = BAD["slots"]   # `run` prints the same message and writes nothing
     done = dbench("run", dbench.spec(placement=placement), "--output", "out.h5", ranks=2, expect=2)
     assert done.stderr.count("error:") == 1 and message in done.stderr
     assert not (dbench.folder / "out.h5").exists()
@@ -129,14 +131,14 @@ def test_doctor_measures_links_that_a_placement_reads(dbench):
     assert 0 < cost["best"]["seconds"] <= cost["linear_seconds"] == cost["seconds"]
 
 
-def test_doctor_says_once_that_links_cannot_be_written(dbench):
+def test_doctor_reports_unwritable_link_files_once(dbench):
     done = dbench("doctor", "--links", "nowhere/links.txt", ranks=2, expect=2)
     assert done.stderr.count("error:") == 1 and "--links: nowhere/links.txt cannot" in done.stderr
     alone = dbench("doctor", "--links", "links.txt", expect=2)
-    assert "one process has no links" in alone.stderr
+    assert "needs at least two ranks" in alone.stderr
 
 
-def test_graph_prints_what_placements_cost(dbench):
+def test_graph_prints_the_cost_of_placements(dbench):
     write(dbench.folder, "hosts.txt", "a a 0 1e9\nb b 0 1e9\na b 0.5 1e6\n")
     words = ("graph", "one_way_ring", "--n", 4, "--links", "hosts.txt", "--model-bytes", 1e6)
     near, far = 1e-3, 1.5
@@ -147,15 +149,15 @@ def test_graph_prints_what_placements_cost(dbench):
     for placement in ("linear", "node_major", "optimised"):
         found = links("--placement", placement)
         assert found["placement"] == placement
-        assert found["seconds"] == pytest.approx(far)  # whatever the order, somebody sends far
+        assert found["seconds"] == pytest.approx(far)  # in any order, one replica uses a slow link
         assert found["best"]["slots"] == [0, 1, 2, 3]
     text = dbench(*words, "--gpus-per-node", 4).stdout
-    assert f"messages need {near:.4g} s an iteration" in text
+    assert f"messages need {near:.4g} s per iteration" in text
     table = dbench("graph", "--compare", "ring,complete", *words[2:], "--gpus-per-node", 2).stdout
     assert "best s" in table.splitlines()[0] and table.splitlines()[1].split()[-1] == "1.501"
 
 
-def test_graph_refuses_what_it_cannot_use(dbench):
+def test_graph_refuses_invalid_options(dbench):
     write(dbench.folder, "hosts.txt", "a b 0.5 1e6\n")
     words = ("graph", "ring", "--n", 4, "--links", "hosts.txt")
     for more, message in [

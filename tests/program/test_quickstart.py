@@ -1,4 +1,4 @@
-"""The first run that people see does what the heads of its files say."""
+"""Tests that the quickstart does what the heads of its files say."""
 
 import os
 import re
@@ -14,7 +14,7 @@ NAMES = ["C_complete", "D_ring", "D_exponential"]
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """What scripts/quickstart says, and the folder that it fills."""
+    """Run scripts/quickstart; return its output and its folder."""
     if not (ROOT / ".venv" / "bin" / "dbench-analyze").exists():
         pytest.skip("no .venv (scripts/setup makes it)")
     place = tmp_path_factory.mktemp("quickstart")
@@ -25,21 +25,21 @@ def made(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_run_reaches_what_its_head_expects(made, name):
+def test_a_run_reaches_the_expected_accuracy(made, name):
     config = (ROOT / "configs" / "quickstart" / f"{name}.json").read_text()
     expected = re.search(r"Expected: test accuracy of the mean model above ([0-9.]+)", config)
     accuracy = read(str(made[1] / f"{name}.h5"), "evaluations/mean_accuracy")
     assert accuracy[-1] > float(expected[1]) > accuracy[0], accuracy
 
 
-def test_the_replicas_disagree_as_the_heads_say(made):
+def test_consensus_distances_are_as_expected(made):
     largest = {name: np.nanmax(read(str(made[1] / f"{name}.h5"), "parameters/consensus_distance"))
                for name in NAMES}
     assert largest["C_complete"] == 0
     assert largest["D_exponential"] < largest["D_ring"]
 
 
-def test_nothing_is_warned_of_and_the_report_stands_alone(made):
+def test_there_are_no_warnings_and_the_report_is_self_contained(made):
     said, folder = made
     assert "warning" not in said, said
     report = folder / "report.html"

@@ -1,5 +1,5 @@
-"""The result file and its checkpoints against what others do to them: they are moved, removed, cut,
-damaged, taken for another run's."""
+"""Tests of the result file and its checkpoints when others move, remove, truncate or damage them,
+or confuse them with those of another run."""
 
 import os
 import re
@@ -20,7 +20,7 @@ SAVED = {"replicas": 4, "length": {"iterations": 60}, "evaluate": {"every": {"it
 
 
 def said(run, words, seconds=30):
-    """Reads what a running program says until the words are in it."""
+    """Read the output of a running program until it contains the words; return it."""
     text, end = "", time.monotonic() + seconds
     while words not in text:
         assert time.monotonic() < end and run.poll() is None, f"no {words!r} in: {text}"
@@ -30,13 +30,13 @@ def said(run, words, seconds=30):
 
 
 def fail(path):
-    """A complete file as one of a run that failed."""
+    """Mark a complete file as that of a failed run."""
     with h5py.File(path, "r+") as file:
         file.attrs.modify("status", np.bytes_(b"failed"))
 
 
 def flip_chunk(path, name):
-    """One bit of the first stored chunk of a data set."""
+    """Flip one bit of the first stored chunk of a data set."""
     with h5py.File(path) as file:
         at = file[name].id.get_chunk_info(0)
     with open(path, "r+b") as file:
@@ -46,8 +46,8 @@ def flip_chunk(path, name):
         file.write(bytes([byte ^ 16]))
 
 
-def test_a_run_ends_its_own_file_and_no_other(dbench):
-    """The first run's file is moved away, a second one starts in its place and is killed."""
+def test_a_run_finishes_only_its_own_file(dbench):
+    """The first run's file is moved, and a second run starts at its path and is killed."""
     first = dbench.start("run", dbench.spec(LONG), "--output", "out.h5")
     path, moved = dbench.folder / "out.h5", dbench.folder / "moved.h5"
     wait_for_rows(path)
@@ -69,14 +69,14 @@ def test_a_run_ends_its_own_file_and_no_other(dbench):
         assert file.attrs["status"] == b"failed" and file["iterations/iteration"].shape[0] > 0
 
 
-def test_checkpoints_are_held_by_the_run_that_writes_them(dbench):
+def test_checkpoints_are_locked_by_their_run(dbench):
     spec = dbench.spec({**LONG, "checkpoint": {"every": {"iterations": 50}}})
     run = dbench.start("run", spec, "--output", "out.h5")
     try:
         wait_for_rows(dbench.folder / "out.h5", rows=200)
         os.rename(dbench.folder / "out.h5", dbench.folder / "moved.h5")
         before = sorted(os.listdir(dbench.folder / "out.h5.checkpoints"))
-        said(run, "no checkpoint")
+        said(run, "no more checkpoints")
         told = dbench("run", spec, "--output", "out.h5", "--overwrite", expect=2,
                       timeout=60).stderr
         assert "another run holds" in told and "out.h5.checkpoints" in told, told
@@ -89,7 +89,7 @@ def test_checkpoints_are_held_by_the_run_that_writes_them(dbench):
 
 @pytest.mark.parametrize("deed, words", [("remove", "was removed"), ("cut", "was cut"),
                                          ("replace", "was moved, and another file")])
-def test_a_file_lost_while_it_is_written_is_said_at_once(dbench, deed, words):
+def test_a_lost_result_file_is_reported_at_once(dbench, deed, words):
     run = dbench.start("run", dbench.spec(LONG), "--output", "out.h5")
     path = dbench.folder / "out.h5"
     wait_for_rows(path)
@@ -102,7 +102,7 @@ def test_a_file_lost_while_it_is_written_is_said_at_once(dbench, deed, words):
         path.write_bytes(b"mine")
     text = said(run, words)
     assert "warning" in text and "out.h5" in text, text
-    if deed == "remove":   # as it says
+    if deed == "remove":   # follow the advice of the warning
         copy = re.search(r"cp (/proc/\d+/fd/\d+)", text)[1]
         shutil.copy(copy, dbench.folder / "saved.h5")
         with h5py.File(dbench.folder / "saved.h5", swmr=True) as file:
@@ -113,7 +113,7 @@ def test_a_file_lost_while_it_is_written_is_said_at_once(dbench, deed, words):
     assert deed != "replace" or path.read_bytes() == b"mine"
 
 
-def test_a_fresh_run_keeps_checkpoints_and_what_is_not_its_own(dbench):
+def test_a_new_run_keeps_checkpoints_and_foreign_files(dbench):
     spec = dbench.spec(SAVED)
     path = dbench.run(spec)
     folder = dbench.folder / "out.h5.checkpoints"
@@ -132,7 +132,7 @@ def test_a_fresh_run_keeps_checkpoints_and_what_is_not_its_own(dbench):
     assert not os.path.exists(f"{other}.checkpoints")
 
 
-def test_a_complete_file_of_another_spec_is_not_taken_for_this_run(dbench):
+def test_a_complete_file_of_another_spec_is_refused(dbench):
     spec = dbench.spec()
     path = dbench.run(spec)
     before = open(path, "rb").read()
@@ -140,14 +140,14 @@ def test_a_complete_file_of_another_spec_is_not_taken_for_this_run(dbench):
                   expect=2).stderr
     assert "/optimizer/lr" in told and "complete" in told and "--overwrite" in told, told
     assert open(path, "rb").read() == before
-    fail(path)   # without a checkpoint to tell it from another run
+    fail(path)   # there is no checkpoint that identifies the run
     assert "/seed" in dbench("run", spec, "--output", path, "--resume", "--set", "/seed=7",
                              expect=2).stderr
     dbench("run", spec, "--output", path, "--resume", "--set", '/notes="x"')
 
 
 def test_damage_is_found_by_doctor_and_on_resume(dbench):
-    """In every data set one bit; a bit in the numbers is one that HDF5 alone reads as it stands."""
+    """One flipped bit in any data set is found. HDF5 alone would read a changed number silently."""
     spec = dbench.spec({**SAVED, "replicas": 6})
     path = dbench.run(spec)
     assert "all good" in dbench("doctor", path).stdout
@@ -171,7 +171,7 @@ def test_damage_is_found_by_doctor_and_on_resume(dbench):
         file.write(b"S")
     assert "damaged     spec" in dbench("doctor", damaged, expect=2).stdout
 
-    damaged = str(dbench.folder / "marked.h5")   # as of a writer, and the head is not what it was
+    damaged = str(dbench.folder / "marked.h5")   # has a writer's flag and a changed superblock
     with open(damaged, "wb") as file:
         file.write(data[:11] + b"\x05" + data[12:])
     assert "contents" in dbench("doctor", damaged, expect=2, timeout=60).stdout
@@ -189,13 +189,14 @@ def test_damage_is_found_by_doctor_and_on_resume(dbench):
 
 
 def test_slow_rows_have_checksums_too(dbench):
-    """Chunks that fill slowly are written in place without one, and with one when the run ends."""
+    """Chunks that fill slowly are first written without a checksum, and with one when the run
+    ends."""
     spec = dbench.spec({**LONG, "delays": [{"seconds": 0.2}]})
     run = dbench.start("run", spec, "--output", "out.h5")
     path = dbench.folder / "out.h5"
     wait_for_rows(path)
     time.sleep(10)
-    with h5py.File(path, swmr=True) as file:   # some chunk is in place by now
+    with h5py.File(path, swmr=True) as file:   # some chunks have been written
         infos = [file["iterations"][name].id.get_chunk_info(0) for name in file["iterations"]]
         losses = file["iterations/train_loss"][()]
     assert any(info.filter_mask for info in infos) and np.isfinite(losses).all()
@@ -204,7 +205,7 @@ def test_slow_rows_have_checksums_too(dbench):
     with h5py.File(path) as file:
         for group in file.values():
             for item in group.values() if isinstance(group, h5py.Group) else ():
-                checksum = 4 if item.compression else 1   # the last filter's bit: left out
+                checksum = 4 if item.compression else 1   # bit of the last filter, if skipped
                 assert not any(item.id.get_chunk_info(k).filter_mask & checksum
                                for k in range(item.id.get_num_chunks())), item.name
                 assert item.fletcher32, item.name
@@ -212,8 +213,9 @@ def test_slow_rows_have_checksums_too(dbench):
     assert "all good" in dbench("doctor", path).stdout
 
 
-def test_looking_does_not_end_a_silence(dbench):
-    """The time since the last write tells other hosts whether a writer lives."""
+def test_reading_does_not_change_the_time_of_the_last_write(dbench):
+    """Reading a file does not change its time of the last write, from which other hosts conclude
+    whether its writer is alive."""
     run = dbench.start("run", dbench.spec(LONG), "--output", "out.h5")
     path = dbench.folder / "out.h5"
     wait_for_rows(path)
@@ -228,7 +230,7 @@ def test_looking_does_not_end_a_silence(dbench):
         pass
 
 
-def test_logs_of_a_crash_are_not_written_through_links_and_pipes(dbench):
+def test_crash_logs_are_not_written_through_links_or_pipes(dbench):
     for kind in ("link", "pipe"):
         run = dbench.start("run", dbench.spec(LONG), "--output", f"{kind}.h5")
         wait_for_rows(dbench.folder / f"{kind}.h5")
@@ -259,13 +261,13 @@ def test_pipes_are_refused_in_place_of_files(dbench, what):
     assert "pipe" in told or "ordinary file" in told, told
 
 
-def test_an_array_of_nothing_is_refused_at_once(dbench):
+def test_an_empty_array_is_refused_at_once(dbench):
     header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (268435456, 0), }"
     header = header.ljust(117) + b"\n"
     (dbench.folder / "a.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little")
                                           + header)
     done = subprocess.run(
         dbench.command("graph", "file", "--n", 4, "--path", "a.npy"), cwd=dbench.folder, text=True,
-        stderr=subprocess.PIPE, timeout=60,   # 6 GB in the time that it takes to fill them
+        stderr=subprocess.PIPE, timeout=60,   # without the check, it would fill 6 GB meanwhile
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30)))
     assert done.returncode == 2 and "the array is empty" in done.stderr, done.stderr

@@ -1,4 +1,4 @@
-"""The numerical rules of docs/numerics.md, through the real program."""
+"""Tests of the numerical rules in docs/numerics.md."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ METHODS = {
 }
 
 
-# Seven updates: two windows that end, and one that does not.
+# Seven updates complete two windows and begin a third.
 for order in ("adapt_then_combine", "combine_while_adapt", "combine_then_adapt"):
     METHODS[f"accum_adam {order}"] = {
         "implementation": None, "graph": "ring", "algorithm": {"type": "dsgd", "order": order},
@@ -40,7 +40,8 @@ def runs(shared):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_same_bits_on_any_number_of_ranks(runs, method):
-    """Three ranks hold unlike numbers of replicas."""
+    """The number of ranks does not change results; three ranks hold different numbers of
+    replicas."""
     for ranks in (2, 3, 4):
         assert differences(runs.result(method), runs.result(method, ranks=ranks)) == []
 
@@ -76,8 +77,8 @@ def test_d_complete_is_c_complete_to_rounding(dbench):
     d = dbench.run(dbench.spec(changes, implementation="D_complete"), "d.h5")
     for name in ("iterations/train_loss", "evaluations/mean_loss", "evaluations/local_loss"):
         np.testing.assert_allclose(read(c, name), read(d, name), rtol=1e-11)
-    # C_complete's replicas are bit-identical, so its variance is exactly 0; D_complete's before
-    # averaging is not.
+    # C_complete's replicas are bit-identical, so their variance is exactly 0; D_complete's replicas
+    # differ before averaging.
     assert np.all(read(c, "parameters/variance") == 0) and np.all(read(c, "parameters/gini") == 0)
     assert np.all(read(d, "parameters/variance") > 0)
 
@@ -107,8 +108,7 @@ def test_complete_graph_averages_exactly_in_one_round(dbench):
 
 
 def test_identical_replicas_have_no_variance(dbench):
-    """Full batches of the same samples: contiguous partitions of one sample set repeated are not at
-    hand, so replicas are kept identical by not training at all."""
+    """Replicas that do not train (learning rate 0) remain identical and have no variance."""
     run = dbench.run(dbench.spec(optimizer={"type": "sgd", "lr": 0}, replicas=7), ranks=3)
     assert np.all(read(run, "parameters/variance") == 0)
     assert np.all(read(run, "parameters/coefficient_of_variation") == 0)

@@ -1,4 +1,5 @@
-"""`dbench list schema`: the JSON Schema that editors use says of a spec what the program says."""
+"""Tests that the JSON Schema of `dbench list schema` accepts and refuses the same specs as
+dbench."""
 
 import json
 import re
@@ -62,7 +63,7 @@ def changed(changes):
     return {key: value for key, value in {**SMALL, **changes}.items() if value is not None}
 
 
-def test_good_specs_and_what_they_resolve_to_are_accepted(dbench, validator):
+def test_valid_specs_and_resolved_specs_are_accepted(dbench, validator):
     specs = {k: dbench.text(changes, replicas=8) for k, changes in enumerate(GOOD)}
     for k, found in checked(dbench, specs).items():
         assert not faults(validator, changed(GOOD[k])), GOOD[k]
@@ -116,7 +117,7 @@ def test_bad_specs_are_refused_by_both(dbench, validator):
         assert faults(validator, changed(BAD[k])) and "error" in told, BAD[k]
 
 
-def test_a_file_over_a_base_may_leave_out_what_the_base_says(validator):
+def test_a_file_with_a_base_may_omit_required_keys(validator):
     assert not faults(validator, {"base": "b.json", "optimizer": {"lr": 0.2}, "replicas": 4})
     assert faults(validator, {"base": "b.json", "optimizer": {"rate": 0.2}})
     assert faults(validator, {"base": 3})

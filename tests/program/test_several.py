@@ -1,4 +1,5 @@
-"""Several specs in one start: each run is as if alone, and the command ends as its runs do."""
+"""Tests of several specs in one command: each run equals a run alone, and the exit status is that
+of the runs."""
 
 import json
 import signal
@@ -50,7 +51,7 @@ def test_each_run_is_as_if_alone(dbench, alone, ranks):
     assert {path.stem for path in (dbench.folder / "together").iterdir()} == set(SPECS)
 
 
-def test_results_go_where_the_specs_say_and_settings_are_for_all(dbench):
+def test_results_use_the_outputs_of_the_specs_and_settings_are_shared(dbench):
     a, b = write(dbench, {"a": {"output": "here/{name}.h5"}, "b": {"replicas": 2}})
     dbench("run", a, b, "--set", "/length/iterations=3")
     for path in ("here/a.h5", "results/b.h5"):
@@ -63,8 +64,7 @@ def test_results_go_where_the_specs_say_and_settings_are_for_all(dbench):
     ({}, ["--output", "a.json"], ["--output", "a.json is a file", "folder"]),
     ({"output": "old.h5"}, [], ["b.json: the output old.h5 exists", "--overwrite"]),
 ])
-def test_what_is_wrong_with_a_later_one_is_said_before_the_first_begins(dbench, second, words,
-                                                                         said):
+def test_errors_in_later_specs_are_reported_before_the_first_run(dbench, second, words, said):
     (dbench.folder / "old.h5").write_bytes(b"")
     before = sorted(dbench.folder.glob("**/*.h5"))
     message = dbench("run", *write(dbench, {"a": {}, "b": second}), *words, expect=2).stderr
@@ -77,7 +77,7 @@ def test_a_run_that_fails_ends_the_command(dbench):
     diverging = {"optimizer": {"type": "sgd", "lr": 1e38}, "nonfinite": "stop"}
     paths = write(dbench, {"a": {}, "b": diverging, "c": {}, "d": {}})
     message = dbench("run", *paths, "--quiet", ranks=2, expect=1).stderr
-    assert "b.json, 2 of 4 specs; not run: " in message and "not finite" in message, message
+    assert "b.json, spec 2 of 4; not run: " in message and "not finite" in message, message
     assert f"{paths[2]}, {paths[3]}" in message
     results = dbench.folder / "results"
     assert status(results / "a.h5") == "complete" and status(results / "b.h5") == "failed"
@@ -85,14 +85,14 @@ def test_a_run_that_fails_ends_the_command(dbench):
     assert (results / "b.h5.crash-0.log").exists() and not (results / "a.h5.crash-0.log").exists()
 
 
-def test_a_run_that_is_refused_by_its_set_up_ends_the_command(dbench):
+def test_a_refused_run_ends_the_command(dbench):
     paths = write(dbench, {"a": {}, "b": {"replicas": 1}, "c": {}})
     message = dbench("run", *paths, ranks=2, expect=2).stderr
     assert "2 ranks for 1 replicas" in message and f"not run: {paths[2]}" in message, message
     assert [path.name for path in (dbench.folder / "results").iterdir()] == ["a.h5"]
 
 
-def test_a_signal_ends_the_command_and_resume_goes_on(dbench):
+def test_a_signal_ends_the_command_and_resume_continues(dbench):
     long = {**LONG, "length": {"iterations": 4000}}
     paths = write(dbench, {"a": {}, "b": long, "c": {}})
     run = dbench.start("run", *paths, "--output", "all")
@@ -102,13 +102,13 @@ def test_a_signal_ends_the_command_and_resume_goes_on(dbench):
     _, errors = run.communicate(timeout=60)
     assert run.returncode == 75 and f"not run: {paths[2]}" in errors, errors
     assert status(results / "b.h5") == "preempted" and not (results / "c.h5").exists()
-    write(dbench, {"b": {**long, "delays": []}})  # the rest is quick
+    write(dbench, {"b": {**long, "delays": []}})  # the rest of the run is fast
     message = dbench("run", *paths, "--output", "all", "--resume").stderr
-    assert "a.h5 is complete already" in message and "going on from iteration" in message
+    assert "a.h5 is already complete" in message and "continuing from iteration" in message
     assert [status(results / f"{name}.h5") for name in "abc"] == ["complete"] * 3
 
 
-def test_a_crash_is_logged_beside_the_run_that_was_on(dbench):
+def test_a_crash_is_logged_next_to_the_current_run(dbench):
     run = dbench.start("run", *write(dbench, {"a": {}, "b": LONG}), "--output", "all")
     wait_for_rows(dbench.folder / "all" / "b.h5", 100)
     run.send_signal(signal.SIGSEGV)

@@ -1,4 +1,4 @@
-"""Algorithms that diverge on a graph at any learning rate: told, and refused with what would do."""
+"""Tests that algorithms that diverge on a graph at any learning rate are refused with a remedy."""
 
 import json
 import re
@@ -30,7 +30,7 @@ def spec_of(dbench, name, **more):
 
 @pytest.fixture(scope="module")
 def refusals(shared):
-    """What `check` says of each."""
+    """Return the messages of `check` for all specs."""
     told = checked(shared, {name: shared.text({"implementation": None, **changes})
                             for name, changes in UNSTABLE.items()})
     return {name: told[name]["error"] for name in UNSTABLE}
@@ -42,7 +42,7 @@ def advice_of(message):
 
 @pytest.fixture(scope="module")
 def advised(shared, refusals):
-    """What `check` says of each spec with each change that its refusal names."""
+    """Return the results of `check` for each spec with each change that its refusal advises."""
     specs = {}
     for name, message in refusals.items():
         for pointer, value in advice_of(message):
@@ -56,7 +56,7 @@ def advised(shared, refusals):
 
 
 @pytest.mark.parametrize("name", UNSTABLE)
-def test_an_unstable_pair_is_refused_and_what_the_message_names_is_taken(refusals, advised, name):
+def test_unstable_pairs_are_refused_and_the_remedies_work(refusals, advised, name):
     message = refusals[name]
     assert "unstable" in message and "allow_unstable" in message
     advice = advice_of(message)
@@ -75,13 +75,13 @@ def test_a_run_is_refused_as_check_says(dbench, refusals, name):
 
 def test_the_nearest_value_is_named(dbench):
     message = dbench("check", spec_of(dbench, "gut"), expect=2).stderr
-    # lambda_n = -0.6 must be above -1 / (1 + 2 mu): theta < 0.848, mu < 1/3
+    # lambda_n = -0.6 must be above -1 / (1 + 2 mu), so theta < 0.848 or mu < 1/3.
     assert ("/graph/lazy", "0.8") in re.findall(r"set (\S+) to ([0-9.]+[0-9])", message)
     assert ("/algorithm/mu", "0.3") in re.findall(r"set (\S+) to ([0-9.]+[0-9])", message)
-    assert "1.5 an iteration" in message
+    assert "1.5 per iteration" in message
 
 
-def test_allowed_it_runs_warns_and_the_file_says_so(dbench):
+def test_an_allowed_unstable_run_warns_and_is_recorded(dbench):
     spec = spec_of(dbench, "gut", allow_unstable=True)
     done = dbench("run", spec, "--output", "out.h5")
     assert "unstable" in done.stderr
@@ -114,7 +114,7 @@ def test_a_graph_shows_the_growth_of_an_algorithm(dbench):
 
 
 @pytest.mark.parametrize("algorithm", ["qg_adam", "relaysgd"])
-def test_what_has_no_growth_is_null_and_says_why(dbench, algorithm):
+def test_missing_growth_is_null_with_a_reason(dbench, algorithm):
     told = json.loads(dbench("graph", "path", "--n", 6, "--algorithm", algorithm, "--json").stdout)
     assert told["growth"] is None and told["stable"] is None
     assert "not computed" in told["growth_by"]

@@ -1,4 +1,4 @@
-"""`"stacking"`: the replicas of a rank pass the model one by one, or together."""
+"""Tests of `"stacking"`: the replicas of a rank pass through the model one by one, or together."""
 
 import json
 import re
@@ -38,8 +38,8 @@ def chosen(path):
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_together_is_one_by_one_to_rounding(runs, name):
-    """On three ranks some have one replica, which passes alone."""
+def test_stacked_passes_equal_single_ones_up_to_rounding(runs, name):
+    """Both ways agree up to rounding. On three ranks, some ranks have only one replica."""
     alone = content(runs["off"].result(name))
     for ranks in (None, 3):
         path = runs["batched"].result(name, ranks=ranks)
@@ -51,14 +51,14 @@ def test_together_is_one_by_one_to_rounding(runs, name):
                 np.testing.assert_allclose(together[key], value, rtol=1e-9, atol=1e-9)
 
 
-def test_where_each_rank_has_one_replica_bits_are_the_same(dbench):
+def test_with_one_replica_per_rank_bits_are_equal(dbench):
     for how in ("off", "batched"):
         dbench.run(dbench.spec(RUN, replicas=2, stacking=how), how, ranks=2)
     assert differences(dbench.folder / "off", dbench.folder / "batched") == []
     assert chosen(dbench.folder / "batched") == "off (a rank has one replica)"
 
 
-def test_auto_says_what_it_has_chosen(dbench):
+def test_auto_reports_its_choice(dbench):
     path = dbench.folder / "auto.h5"
     told = dbench("run", dbench.spec(RUN, stacking="auto"), "--output", path).stderr
     assert f"stacking: {chosen(path)}" in told
@@ -66,26 +66,26 @@ def test_auto_says_what_it_has_chosen(dbench):
     batched, alone = map(float, re.findall(r"([^ ]+) ms", rest))
     assert word == ("batched" if batched < alone else "off") or batched == alone
     same = dbench.run(dbench.spec(RUN, stacking=word), "same.h5")
-    assert differences(str(path), same) == []       # measuring leaves no trace
+    assert differences(str(path), same) == []       # the timing does not change results
 
 
-def test_what_cannot_pass_together_is_refused_and_auto_does_without(dbench):
+def test_models_that_cannot_be_stacked_are_refused_and_auto_avoids_it(dbench):
     lstm = {**CHANGES["a text"], "model": {"type": "lstm", "hidden": 4, "dropout": 0}}
     dropout = {"model": {"type": "wide_resnet", "depth": 10, "widen": 1, "dropout": 0.1}}
     refused = {
         "streams": ({"stacking": "streams"}, "the CPU has no streams"),
         "lstm": (lstm, "one replica"),
-        "dropout": (dropout, "drops out"),
+        "dropout": (dropout, "uses dropout"),
         "parts": ({"data": {**RUN["data"], "accumulate": 2}}, "/data/accumulate"),
         "full": ({"data": {**RUN["data"], "batch_size": "full"}}, "differ in size"),
-        "paces": ({"algorithm": "ad_psgd", "graph": "random_matching"}, "one by one"),
+        "paces": ({"algorithm": "ad_psgd", "graph": "random_matching"}, "one after another"),
         "linearised": ({"algorithm": "ntk_dfl", "optimizer": "sgd",
                         "graph": {"type": "epidemic", "degree": 2},
-                        "model": {"type": "mlp", "hidden": [2]}}, "one by one"),
+                        "model": {"type": "mlp", "hidden": [2]}}, "one after another"),
     }
     told = checked(dbench, {name: dbench.text({**RUN, "stacking": "batched", **changes})
                             for name, (changes, _) in refused.items()})
     for name, (_, words) in refused.items():
         assert "/stacking" in told[name]["error"] and words in told[name]["error"], told[name]
     path = dbench.run(dbench.spec({**RUN, **dropout}, stacking="auto", length={"iterations": 1}))
-    assert chosen(path).startswith("off (the model drops out")
+    assert chosen(path).startswith("off (the model uses dropout")

@@ -1,4 +1,4 @@
-"""A rank that stands still: the others end within the deadline, and say which rank it was."""
+"""Tests of a rank that is stopped: the others end within the deadline and name it."""
 
 import os
 import re
@@ -14,8 +14,9 @@ STOPPED = 'if [ "$OMPI_COMM_WORLD_RANK" = {} ]; then kill -STOP $$; fi; exec "$0
 
 
 @pytest.mark.parametrize("rank", [0, 2])
-def test_a_rank_that_stands_still_at_the_start_is_named(dbench, rank):
-    """It is stopped before the program's first line, so MPI itself waits for it."""
+def test_a_rank_stopped_at_the_start_is_named(dbench, rank):
+    """A rank that is stopped before the program's first line, for which MPI itself waits, is
+    named."""
     command = mpirun(3) + ["sh", "-c", STOPPED.format(rank), PROGRAM, "run", dbench.spec(),
                            "--output", "out.h5"]
     start = time.monotonic()
@@ -30,13 +31,14 @@ def test_a_rank_that_stands_still_at_the_start_is_named(dbench, rank):
     assert "the start stalled" in errors and "DBENCH_TIMEOUT" in errors, errors
     assert re.search(rf"rank {rank} is stopped \(process \d+\)", errors), errors
     others = ", ".join(str(r) for r in range(3) if r != rank)
-    assert f"ranks {others} of this host came" in errors, errors
+    assert f"ranks {others} of this host reached it" in errors, errors
     assert not (dbench.folder / "out.h5").exists()
 
 
 @pytest.mark.parametrize("rank", [0, 2])
-def test_the_culprit_is_named_and_not_those_who_wait_for_it(dbench, rank):
-    """On a ring each rank waits for two; who waits for the stopped one owes others, too."""
+def test_only_the_stopped_rank_is_named(dbench, rank):
+    """On a ring each rank waits for two others, and ranks that wait for the stopped rank do not
+    send either; still only the stopped rank is named."""
     dbench.environment["DBENCH_TIMEOUT"] = "4"
     run = dbench.start("run", dbench.spec(LONG), "--output", "out.h5", ranks=4)
     wait_for_rows(dbench.folder / "out.h5")

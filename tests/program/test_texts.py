@@ -1,4 +1,4 @@
-"""Models for texts through the program: streams, dropout, perplexity, and what is refused."""
+"""Tests of models for texts: streams, dropout, perplexity, and refused specs."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def test_the_same_bits_on_any_ranks_with_dropout(dbench, changes):
     one = dbench.run(spec, "1.h5")
     for ranks in (2, 4):
         assert differences(one, dbench.run(spec, f"{ranks}.h5", ranks=ranks)) == []
-    # Dropout is drawn for each replica and iteration: its own seed changes all losses.
+    # Dropout is drawn for each replica and iteration, so another dropout seed changes all losses.
     other = dbench.run(dbench.spec({**CHANGES, **changes}, seed={"dropout": 7}), "other.h5")
     assert np.all(read(other, "iterations/train_loss") != read(one, "iterations/train_loss"))
 
@@ -36,10 +36,11 @@ def test_perplexity_and_epochs(dbench):
         loss = read(out, f"evaluations/{of}_loss").astype(float)
         np.testing.assert_allclose(read(out, f"evaluations/{of}_perplexity"), np.exp(loss),
                                    rtol=1e-6)
-    # Untrained, all 256 bytes are about as likely.
+    # Without training, all 256 bytes are about equally likely.
     assert read(out, "evaluations/mean_perplexity")[0] == pytest.approx(256, rel=0.05)
     assert read(out, "evaluations/mean_perplexity")[-1] < 150
-    # A sample is a window: 5 replicas with 2 each, of 200; a replica's epoch has 20.
+    # A sample is a window. Each of the 5 replicas uses 2 of 200 per iteration: 20 iterations an
+    # epoch.
     np.testing.assert_allclose(read(out, "iterations/epoch"), (np.arange(30) + 1) * 10 / 200)
     # Accuracies are means over the 16 tokens of a minibatch.
     np.testing.assert_allclose(np.round(16 * read(out, "iterations/train_accuracy")),
@@ -47,14 +48,15 @@ def test_perplexity_and_epochs(dbench):
 
 
 def test_the_mean_over_tokens_weighs_all_alike(dbench):
-    """However many windows are evaluated at once, and with a last batch that is shorter."""
+    """The loss does not depend on the evaluation's batch size, even if the last batch is
+    shorter."""
     ends = [read(dbench.run(dbench.spec(CHANGES, evaluate={"batch_size": size}), f"{size}.h5"),
                  "evaluations/mean_loss") for size in (16, 5)]
     np.testing.assert_allclose(ends[0], ends[1], rtol=1e-5)
 
 
-def test_evaluations_that_read_on(dbench):
-    """A text that is read on with its state is one window as long as the text."""
+def test_evaluations_that_carry_state(dbench):
+    """An evaluation that carries its state from window to window equals one long window."""
     def loss(windows, name="carried", batch_size=1, sequence=8, ranks=None, output="out.h5"):
         data = {**TEXT, "sequence": sequence, "partition": "stream",
                 "limit": {"train": 40, "test": windows}}
@@ -67,12 +69,12 @@ def test_evaluations_that_read_on(dbench):
 
     whole, zero = mean(1, "zero", sequence=24), mean(3, "zero")
     assert mean(3) == pytest.approx(whole, rel=1e-12) and abs(zero - whole) > 1e-9
-    assert mean(3, batch_size=9) == pytest.approx(zero, rel=1e-12)     # a column for each window
-    # Two columns: the first two windows, and the third.
+    assert mean(3, batch_size=9) == pytest.approx(zero, rel=1e-12)     # one column per window
+    # With two columns, one has the first two windows and the other one the third.
     third = 3 * zero - 2 * mean(2, "zero")
     assert mean(3, batch_size=2) == pytest.approx(
         (2 * mean(1, "zero", sequence=16) + third) / 3, rel=1e-12)
-    # Local models likewise, and on any ranks; training is what it is without.
+    # This also holds for local models and any number of ranks; training does not change.
     one = loss(16, batch_size=3, output="one.h5")
     assert differences(one, loss(16, batch_size=3, ranks=4)) == []
     np.testing.assert_allclose(read(one, "evaluations/local_loss")[0],
@@ -129,7 +131,7 @@ def test_what_cannot_be(dbench):
 
 @pytest.mark.parametrize("recipe", ["lstm-wikitext2-small", "gpt-text-small"])
 def test_recipes_learn(dbench, recipe):
-    """A few iterations of each: the loss falls."""
+    """The loss falls within a few iterations of each recipe."""
     data = os.environ.get("DBENCH_DATA")
     if not data or not os.path.exists(os.path.join(data, "wikitext-2")):
         pytest.skip("no wikitext-2 in DBENCH_DATA")

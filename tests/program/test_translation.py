@@ -1,5 +1,5 @@
-"""Pairs of sentences, the Transformer and BLEU through the program; what every model takes of
-training: parts of a batch, label smoothing."""
+"""Tests of pairs of sentences, the Transformer and BLEU; and of options for every model:
+accumulation of gradients, label smoothing."""
 
 import json
 import os
@@ -48,15 +48,15 @@ def test_the_same_bits_on_any_ranks(dbench, pairs):
     loss = read(one, "evaluations/mean_loss").astype(float)
     np.testing.assert_allclose(read(one, "evaluations/mean_perplexity"), np.exp(loss), rtol=1e-6)
     assert loss[-1] < 0.8 * loss[0]
-    # Minibatches of every iteration have other numbers of tokens, of which accuracies are means.
+    # Accuracies are means over tokens, whose number differs from minibatch to minibatch.
     accuracy = read(one, "iterations/train_accuracy")
     assert np.all((accuracy >= 0) & (accuracy <= 1)) and len(np.unique(accuracy)) > 5
     with h5py.File(one) as file:
         assert re.search(r"byte pairs.{1,9}crc32:", str(file["provenance"][()]))
 
 
-def test_pieces_of_a_file_are_those_that_are_learnt(dbench, pairs):
-    for side in "xy":       # what is learnt on is the training side, all but the last tenth
+def test_pieces_from_a_file_equal_learnt_ones(dbench, pairs):
+    for side in "xy":       # the training set is everything except the last tenth
         lines = (dbench.folder / f"all.{side}").read_text().splitlines(keepends=True)
         (dbench.folder / f"train.{side}").write_text("".join(lines[:180]))
     learn = ("data", "pieces", "train.y", "train.x", "--output", "pieces.txt")
@@ -71,7 +71,7 @@ def test_pieces_of_a_file_are_those_that_are_learnt(dbench, pairs):
     assert filed.pop("pieces.txt") in told and filed == learnt
 
     assert "pieces.txt exists already" in dbench(*learn, expect=2).stderr
-    told = dbench(*learn, "--force").stdout       # no other pair stands twice
+    told = dbench(*learn, "--force").stdout       # no other pair occurs twice
     assert 320 < int(told.split()[0]) < 4000
     few = ("--set", "/data/vocabulary=3000")
     message = dbench("check", spec, *of_file, *few, expect=2).stderr
@@ -87,12 +87,12 @@ def test_pieces_of_a_file_are_those_that_are_learnt(dbench, pairs):
 
 
 def test_batches_of_tokens_are_counted_as_pairs_and_tokens(dbench, pairs):
-    """Without merges a piece is a byte, so that tokens can be counted here."""
+    """Without merges a piece is one byte, so that the test can count tokens."""
     spec = dbench.spec(SPEC, replicas=1, implementation="C_complete",
                        data={**PAIRS, "vocabulary": 259, "batch_size": {"tokens": 120}})
     told = dbench("check", spec).stdout
-    samples, tokens = map(int, re.search(r"of (\d+) samples, (\d+) tokens", told).groups())
-    # A word has the blank before it, a label more ends each sentence.
+    samples, tokens = map(int, re.search(r"with (\d+) samples, (\d+) tokens", told).groups())
+    # A word includes the blank before it, and one more label ends each sentence.
     assert samples == 180
     assert tokens == sum(len(line) + 2 for line in pairs[:180])
     said = dbench("run", spec, "--output", "out.h5").stderr
@@ -100,7 +100,8 @@ def test_batches_of_tokens_are_counted_as_pairs_and_tokens(dbench, pairs):
 
 
 def bleu_of(hypotheses, references):
-    """BLEU from its definition, for words that nothing but commas and full stops touch."""
+    """Compute BLEU by its definition, for texts with no punctuation except commas and full
+    stops."""
     right, all_grams, lengths = [0] * 4, [0] * 4, [0, 0]
     for lines in zip(hypotheses, references):
         ours, theirs = (re.sub("([,.])", r" \1 ", line).split() for line in lines)
@@ -115,7 +116,7 @@ def bleu_of(hypotheses, references):
     return 100 * brevity * np.prod(np.divide(right, all_grams)) ** 0.25
 
 
-def test_the_texts_that_are_kept_have_the_figure(dbench, pairs):
+def test_the_stored_texts_have_the_recorded_bleu(dbench, pairs):
     spec = dbench.spec({**SPEC, **LEARNS}, data={**PAIRS, "batch_size": {"tokens": 300}},
                        replicas=2, evaluate={"every": None, "batch_size": 3, "metrics": ["bleu"]})
     out = dbench.run(spec, "1.h5", ranks=2)
@@ -150,7 +151,7 @@ def test_label_smoothing_is_of_training_alone(dbench):
     spec = dbench.spec(init="zeros", length={"iterations": 2})
     plain, smooth = (dbench.run(spec, f"{e}.h5", "--set", f"/label_smoothing={e}")
                      for e in (0, 0.5))
-    for name in ("iterations/train_loss", "evaluations/mean_loss"):  # all classes are alike
+    for name in ("iterations/train_loss", "evaluations/mean_loss"):  # classes are equal at first
         np.testing.assert_allclose(read(plain, name)[0], read(smooth, name)[0], rtol=1e-6)
     for name in ("iterations/train_loss", "parameters/gradient_norm"):
         assert np.all(read(plain, name)[1] != read(smooth, name)[1])
@@ -193,7 +194,7 @@ def test_what_cannot_be(dbench, pairs):
 
 
 def test_the_recipe_learns(dbench):
-    """A few iterations on the published pairs: the loss falls."""
+    """The loss falls within a few iterations on the published pairs."""
     data = os.environ.get("DBENCH_DATA")
     if not data or not os.path.exists(os.path.join(data, "multi30k")):
         pytest.skip("no multi30k in DBENCH_DATA")
@@ -206,7 +207,7 @@ def test_the_recipe_learns(dbench):
                      "out.h5", *words, env={"DBENCH_DATA": data})
     loss = read(out, "evaluations/mean_loss")
     assert loss[0] > np.log(1000) and loss[-1] < 0.95 * loss[0]
-    # A byte less is not the published file.
+    # A file that lacks one byte is not accepted as the published file.
     folder = dbench.folder / "multi30k"
     folder.mkdir()
     for name in os.listdir(os.path.join(data, "multi30k")):

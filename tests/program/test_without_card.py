@@ -1,7 +1,7 @@
-"""The build with CUDA on a stand-in for a card (tests/cuda_stand_in): LibTorch's own CUDA code and
-this program's, with all their streams, events, captures and memory; only what kernels compute is
-missing. A call that CUDA's documentation refuses is refused, and told in a report; what the host
-waits for is counted."""
+"""Tests of the build with CUDA on a stand-in for a GPU (tests/cuda_stand_in). They run LibTorch's
+own CUDA code and that of this program, with all streams, events, captures and memory; only the
+results of kernels are missing. The stand-in refuses calls that CUDA's documentation forbids and
+writes them to a report. It also counts the calls in which the host waits."""
 
 import ctypes
 import json
@@ -28,7 +28,7 @@ RUN = {"name": "run", "replicas": 4, "device": "cuda", "model": {"type": "mlp", 
        "algorithm": "dsgd", "optimizer": {"type": "sgd", "lr": 0.1}, "length": {"iterations": 10},
        "evaluate": {"replicas": 1, "every": None}}
 MOMENTUM = {"type": "sgd", "lr": 0.1, "momentum": 0.9}
-# What kernels would have computed is zero, so that these find their messages empty, or no distance.
+# Kernels compute nothing, so that all results are zero: messages are empty and distances are 0.
 WAYS = {
     "sgd": {},
     "momentum": {"optimizer": MOMENTUM},
@@ -82,7 +82,7 @@ class StandIn:
         self.report = folder / "report"
 
     def __call__(self, specs, ranks=None, expect=0, resume=False, **environment):
-        """Runs specs {name: changes} in one process, or on ranks; what it said."""
+        """Run specs {name: changes} in one process, or on ranks; return the output."""
         files = []
         for name, changes in specs.items():
             name = name.replace(" ", "-")
@@ -98,7 +98,7 @@ class StandIn:
         return self.call(*words, ranks=ranks, expect=expect, **environment).stderr
 
     def call(self, *words, ranks=None, expect=0, program=PROGRAM, **environment):
-        """A program on the stand-in, on ranks if there are any."""
+        """Run a program with the stand-in, on several ranks if `ranks` is given."""
         libraries = ":".join(str(LIBRARIES / each) for each in
                              ("libcudart.so.13", "libcuda.so.1", "libnccl.so.2"))
         done = subprocess.run(
@@ -160,14 +160,15 @@ MANY = {"model": "softmax_regression", "length": {"iterations": 3},
 
 @pytest.mark.parametrize("changes", [{}, {"optimizer": MOMENTUM, "precision": "float64"},
                                      {"graph": "ring", "profile": {"variance": {"kind": "off"}}}])
-def test_1008_replicas_fit_on_a_card(card, changes):
-    """What a block keeps of so many rows is what its processor has room for."""
+def test_1008_replicas_fit_on_a_gpu(card, changes):
+    """The shared memory that a block needs for 1008 rows fits on its multiprocessor."""
     card({"many": {**MANY, "replicas": 1008, **changes}})
     assert card.refusals() == []
 
 
-def test_auto_goes_without_a_way_that_there_is_no_memory_for(card):
-    """All activations of 32 times 64 images are more than the card has; those of 64 are not."""
+def test_auto_avoids_stacking_without_memory(card):
+    """"auto" does not stack if there is too little memory: the activations of 32 replicas with 64
+    images each do not fit on the GPU, those of one replica do."""
     said = card({"many": {"model": "resnet20", "stacking": "auto", "replicas": 32,
                           "data": {**RUN["data"], "batch_size": 64, "train": 2048},
                           "length": {"iterations": 2}}}, DBENCH_STAND_IN_MEMORY="2000")
@@ -190,16 +191,18 @@ def waits(card, way, iterations, **options):
                                  "pairs of sentences",
                                  "streams", "not captured", "minibatches from the host"])
 def test_no_iteration_makes_the_host_wait_or_allocate(card, way):
-    """It looks at events; a call that waits for the card, and memory, are for the start. Scratch is
-    had as far as the host is ahead by chance; one call in each iteration would be 32 more."""
+    """In iterations the host only polls events; it waits for the GPU and allocates memory at the
+    start. The number of allocations varies a little, since more scratch memory is needed if the
+    host is further ahead; one allocation in each iteration would be 32 more."""
     few = waits(card, way, 8)
     memory = card.count("cudaMalloc")
     assert waits(card, way, 40) <= few + 16
     assert card.count("cudaMalloc") <= memory + 16
 
 
-def test_no_iteration_makes_the_host_wait_for_what_changes_with_it(card):
-    """Who averages with whom is another list in each round, of many replicas a long one."""
+def test_changing_lists_do_not_make_the_host_wait(card):
+    """The host does not wait either if the lists of neighbours are long and change in each
+    round."""
     many = {"replicas": 1008, "graph": {"type": "epidemic", "degree": 12}, "stacking": "batched",
             "model": "softmax_regression",
             "data": {"type": "shapes", "train": 2016, "test": 8, "batch_size": 2},
@@ -214,18 +217,19 @@ def test_no_iteration_makes_the_host_wait_for_what_changes_with_it(card):
 @pytest.mark.parametrize("way", ["momentum", "awc", "cta", "few bits", "signs", "moniqua",
                                  "few elements", "any elements", "low rank", "links",
                                  "exact variance"])
-def test_no_iteration_makes_a_host_of_two_cards_wait(card, way):
-    """Rows between cards, and what is recorded of all, are ordered by events. On a busy machine the
-    host is now and then further ahead than before, and has more scratch; one call in each iteration
-    of a rank would be 100 more."""
+def test_no_iteration_makes_a_host_with_two_gpus_wait(card, way):
+    """Events order rows between GPUs, and records of all replicas. On a busy machine the host is
+    sometimes further ahead and needs more scratch memory; one call in each iteration of a rank
+    would be 100 more."""
     two = {"ranks": 2, "DBENCH_STAND_IN_CARDS": "2"}
     few = waits(card, way, 60, **two)
     assert waits(card, way, 160, **two) <= few + 60
 
 
 @pytest.mark.parametrize("over,environment", [("NCCL", {}), ("MPI", {"DBENCH_NCCL": "0"})])
-def test_ranks_with_a_card_each(card, over, environment):
-    """What MPI sends and receives is where the host reaches it, or it would die."""
+def test_ranks_with_one_gpu_each(card, over, environment):
+    """All memory that MPI sends or receives is accessible to the host; otherwise MPI would
+    crash."""
     everywhere = {"algorithm": "centralized", "graph": ..., "profile": {"variance": "exact"}}
     ways = {**{name: WAYS[name] for name in ("momentum", "awc", "16-bit messages", "few bits",
                                              "few elements", "any elements", "low rank",
@@ -243,7 +247,7 @@ def test_ranks_with_a_card_each(card, over, environment):
         assert "messages" in facts["rows_on_host"]
 
 
-def test_a_run_goes_on_from_what_it_has_saved(card):
+def test_a_run_resumes_from_its_checkpoint(card):
     spec = {"model": "resnet20", "replicas": 2, "capture": "off",
             "checkpoint": {"every": {"iterations": 3}}}
     card({"run": spec})
@@ -259,7 +263,7 @@ def test_a_run_goes_on_from_what_it_has_saved(card):
 @pytest.mark.parametrize("changes, reduction", [({}, "library"),
                                                 ({"message": "bfloat16"}, "reproducible"),
                                                 ({"reduction": "reproducible"}, "reproducible")])
-def test_a_result_says_which_cards_it_was_and_how_they_computed(card, changes, reduction):
+def test_a_result_records_the_gpus_and_their_settings(card, changes, reduction):
     card({"two": changes}, ranks=2, DBENCH_STAND_IN_CARDS="2")
     facts, _ = card.output()
     assert facts["reduction"] == reduction
@@ -269,16 +273,16 @@ def test_a_result_says_which_cards_it_was_and_how_they_computed(card, changes, r
             "cuda:0 Stand-in for a card", "cuda:1 Stand-in for a card"]
 
 
-def test_doctor_and_check_know_cards(card):
+def test_doctor_and_check_report_gpus(card):
     said = card.call("doctor", DBENCH_STAND_IN_CARDS="2").stdout
     for line in (r"CUDA +built \(CUDA 13.0\), 2 devices", r"NCCL +2\.", r"CUDA driver +for CUDA 13",
-                 r"card 1 +Stand-in for a card, 64.0 GiB, compute capability 9.0",
-                 r"peer access +between all cards"):
+                 r"GPU 1 +Stand-in for a card, 64.0 GiB, compute capability 9.0",
+                 r"peer access +between all GPUs"):
         assert re.search(line, said), line
     (card.folder / "spec.json").write_text(json.dumps(RUN))
     said = card.call("check", "spec.json").stdout
     assert re.search(r"device +cuda:0 Stand-in for a card, .* free of 64.0 GiB", said)
-    assert re.search(r"memory on a card +\S+ \S+ and activations", said)
+    assert re.search(r"memory on the GPU +\S+ \S+ plus activations", said)
     large = {"model": {"type": "mlp", "hidden": [100000, 100000]}}
     said = card({"large": large}, expect=2)
     assert "not enough memory" in said and "64.0 GiB" in said
@@ -287,46 +291,47 @@ def test_doctor_and_check_know_cards(card):
     assert "not enough memory" in json.loads(said)["warnings"][-1]
 
 
-def test_memory_that_runs_out_is_the_cards(card):
+def test_missing_gpu_memory_is_reported(card):
     said = card({"run": BIG}, DBENCH_STAND_IN_MEMORY="100", expect=None)
     assert "not enough memory" in said and "/data/batch_size" in said
     assert re.search(r"cuda:0 Stand-in for a card has 100.0 MiB, of which \S+ MiB are free", said)
 
 
-def test_more_ranks_than_cards_are_refused(card):
+def test_more_ranks_than_gpus_are_refused(card):
     said = card({"three": {}}, ranks=3, DBENCH_STAND_IN_CARDS="2", expect=2)
-    assert "ranks 0 and 2 would have the same card" in said
+    assert "ranks 0 and 2 would use the same GPU" in said
 
 
-def test_auto_says_why_it_is_the_cpu(card):
+def test_auto_reports_why_it_uses_the_cpu(card):
     said = card({"run": {"device": "auto"}}, ranks=3, DBENCH_STAND_IN_CARDS="2")
-    assert said.count("device: cpu, since ranks 0 and 2 would have the same card") == 1
+    assert said.count("device: cpu, because ranks 0 and 2 would use the same GPU") == 1
     assert card.output()[0]["device"].startswith("cpu (ranks 0 and 2")
     assert "device:" not in card({"run": {"device": "cpu"}})
 
 
-def test_a_card_that_no_kernel_is_built_for_is_refused(card):
+def test_a_gpu_without_compiled_kernels_is_refused(card):
     said = card({"run": {}}, DBENCH_STAND_IN_CAPABILITY="75", expect=2)
     assert "compute capability 7.5" in said and "are for 80 90" in said and "CUDA_VISIBLE" in said
     said = card.call("doctor", DBENCH_STAND_IN_CAPABILITY="75").stdout
-    assert re.search("card 0 .*7.5; it .* are for 80 90", said)
+    assert re.search("GPU 0 .*7.5, but .* are for 80 90", said)
     said = card({"run": {"device": "auto"}}, DBENCH_STAND_IN_CAPABILITY="75")
-    assert "device: cpu, since card 0" in said
+    assert "device: cpu, because GPU 0" in said
 
 
-def test_a_run_goes_on_on_the_cpu_and_back(card):
-    """Passes may be captured or not, and go side by side where there are streams."""
+def test_a_run_moves_to_the_cpu_and_back(card):
+    """A run may change between captured and launched passes, and between one and several
+    streams."""
     spec = {"stacking": "streams", "capture": "on", "checkpoint": {"every": {"iterations": 3}}}
     card({"run": spec}, DBENCH_STAND_IN_BREAKS="150", expect=1)
     spec["device"] = "cpu"
     assert "/stacking" in card({"run": spec}, resume=True, expect=2)
     spec.update(stacking="off", capture="off")
-    # Killed before it has a checkpoint of its own; and the same once more.
+    # The run is killed before it writes its own checkpoint, and then resumed again.
     (card.folder / "slow.json").write_text(json.dumps({
         **RUN, **spec, "delays": [{"replicas": [0], "seconds": 5}]}))
     slow = subprocess.Popen([PROGRAM, "run", "slow.json", "--output", "o.h5", "--resume"],
                             cwd=card.folder, stderr=subprocess.PIPE, text=True)
-    while "going on from" not in slow.stderr.readline():
+    while "continuing from" not in slow.stderr.readline():
         assert slow.poll() is None
     time.sleep(1)
     slow.kill()
@@ -341,7 +346,7 @@ def test_a_run_goes_on_on_the_cpu_and_back(card):
 @pytest.mark.parametrize("call", ["cudaStreamBeginCapture", "cudaStreamEndCapture",
                                   "cudaGraphInstantiateWithFlags"])
 @pytest.mark.parametrize("way", ["sgd", "batched", "streams", "dropout"])
-def test_a_run_goes_on_where_cuda_captures_nothing(card, call, way):
+def test_a_run_continues_if_cuda_cannot_capture(card, call, way):
     said = card({"run": WAYS[way]}, DBENCH_STAND_IN_REFUSE=call)
     assert said.count("go on without being captured") == 1
     assert card.output()[1] == 10
@@ -363,7 +368,7 @@ def test_an_iteration_launches_graphs_and_a_few_kernels(card, way, graphs):
 
 @pytest.mark.parametrize("kernel", [5, 60])
 @pytest.mark.parametrize("ranks", [None, 2])
-def test_a_card_that_fails_ends_the_run_on_all_ranks(card, kernel, ranks):
+def test_a_failing_gpu_ends_the_run_on_all_ranks(card, kernel, ranks):
     said = card({"run": {}}, ranks=ranks, expect=1, DBENCH_STAND_IN_CARDS="2",
                 DBENCH_STAND_IN_BREAKS=str(kernel))
     assert re.search("error: .*CUDA.*IllegalAddress", said)
@@ -371,8 +376,9 @@ def test_a_card_that_fails_ends_the_run_on_all_ranks(card, kernel, ranks):
 
 
 @pytest.mark.parametrize("kernel", [3, 9, 10, 40, 300])
-def test_a_card_that_fails_while_ways_are_timed_ends_the_run(card, kernel):
-    """What is given back to a failed card fails, too."""
+def test_a_gpu_that_fails_during_timing_ends_the_run(card, kernel):
+    """A GPU that fails while ways are timed ends the run, although releasing its memory also
+    fails."""
     said = card({"run": WAYS["auto"]}, expect=1, DBENCH_STAND_IN_BREAKS=str(kernel))
     assert re.search("error: .*CUDA.*IllegalAddress", said)
     assert "terminate" not in said
@@ -383,8 +389,8 @@ BIG = {"model": "resnet20", "replicas": 2,
 
 
 @pytest.mark.parametrize("stacking", ["off", "streams", "batched"])
-def test_captures_take_no_more_memory_than_passes_do(card, stacking):
-    """What passes have left to LibTorch is given back before one is captured."""
+def test_captures_need_no_more_memory_than_passes(card, stacking):
+    """Memory that passes have left in LibTorch's cache is released before a capture."""
     most = {}
     for capture in ("off", "on"):
         card({"run": {**BIG, "stacking": stacking, "capture": capture}})
@@ -394,14 +400,14 @@ def test_captures_take_no_more_memory_than_passes_do(card, stacking):
 
 
 @pytest.mark.parametrize("call", ["cudaStreamBeginCapture", "cudaStreamEndCapture"])
-def test_a_capture_that_failed_leaves_no_memory_taken(card, call):
+def test_a_failed_capture_releases_its_memory(card, call):
     said = card({"run": {**BIG, "stacking": "streams"}}, DBENCH_STAND_IN_REFUSE=call)
     assert "captured" in said
     assert card.count("MiB left") == 0
 
 
-def test_rows_come_before_what_is_kept_for_later(card):
-    """LibTorch gives back memory that nobody uses where rows are short of it."""
+def test_rows_have_priority_over_cached_memory(card):
+    """LibTorch releases unused memory if there is too little for rows."""
     spec = {**BIG, "replicas": 4, "capture": "off"}
     card({"run": spec})
     least = card.count("MiB at most")
@@ -412,8 +418,8 @@ def test_rows_come_before_what_is_kept_for_later(card):
 
 @pytest.mark.parametrize("words", [["check", "--quick"],
                                    ["time", "--rounds", "1", "--rows", "2", "--columns", "4096"]])
-def test_the_benchmark_of_kernels_gets_to_its_end(card, words):
-    """Bits differ, since nothing was computed."""
+def test_the_kernel_benchmark_completes(card, words):
+    """The bits differ, because nothing is computed."""
     done = card.call(*words, program=LIBRARIES.parent.parent / "bench" / "bench_gpu_kernels",
                      expect=1 if words[0] == "check" else 0)
     assert card.refusals() == [] and card.count("kernels of dbench") > 100
@@ -421,10 +427,10 @@ def test_the_benchmark_of_kernels_gets_to_its_end(card, words):
         "approach by residues of 4 bits", "plain copy")
 
 
-# The stand-in itself: what it must find is done to it.
+# Tests of the stand-in itself, which must detect these errors.
 
 def stand_in(work):
-    """Runs work(runtime) in a process of its own; its status."""
+    """Run work(runtime) in a separate process; return its exit status."""
     pid = os.fork()
     if pid == 0:
         sys.stdout = sys.stderr = open(os.devnull, "w")
@@ -439,7 +445,7 @@ def made(call, *arguments):
 
 
 def captured(runtime, stream, work, mode=1):
-    """Status of the end of a capture in which `work` was called."""
+    """Return the status of the end of a capture in which `work` was called."""
     assert runtime.cudaStreamBeginCapture(stream, mode) == 0
     work()
     return runtime.cudaStreamEndCapture(stream, ctypes.byref(ctypes.c_void_p()))
@@ -487,7 +493,7 @@ def test_the_stand_in_refuses_what_cuda_refuses():
     assert os.waitstatus_to_exitcode(stand_in(work)) == 0
 
 
-def test_the_host_cannot_touch_what_lies_on_a_card():
+def test_the_host_cannot_access_gpu_memory():
     def work(runtime):
         ctypes.memset(made(runtime.cudaMalloc, ctypes.c_size_t(100)), 1, 100)
         return 0

@@ -1,4 +1,5 @@
-"""Many short runs, or checks, in one start: starting costs more than such a run."""
+"""Helpers that do many short runs, or checks, in one start of the program, since starting takes
+longer than such a run."""
 
 import json
 import subprocess
@@ -7,9 +8,9 @@ import h5py
 
 
 class Together:
-    """Runs of `specs`, changes to conftest.SMALL by name, in a folder of their own; or, where
-    begun(name, spec file, path) leaves at `path` the file of a run that was interrupted, what
-    --resume makes of these."""
+    """Runs of `specs` (name -> changes to conftest.SMALL) in their own folder. If `begun` is given,
+    begun(name, spec file, path) leaves the file of an interrupted run at `path`, and the runs are
+    resumed."""
 
     def __init__(self, dbench, title, specs, env=None, begun=None):
         self.dbench, self.title, self.env, self.begun = dbench, title, env or {}, begun
@@ -18,8 +19,8 @@ class Together:
         self.folders = {}
 
     def result(self, name, ranks=None, **env):
-        """The result file of one, for which the first that asks runs them all. One that did not
-        complete is run alone, so that whoever asked for it fails with what it says."""
+        """Return the result file of one run. The first call runs all specs. A run that did not
+        complete is repeated alone, so that the calling test fails with its message."""
         key = (ranks, *env.items())
         if key not in self.folders:
             self.folders[key] = folder = f"{self.title}-on-{len(self.folders)}"
@@ -52,9 +53,9 @@ def complete(path):
 
 
 def checked(dbench, specs, ranks=None, timeout=300):
-    """What `dbench check --json` says of each of `specs`, files or texts of files by name, in one
-    start: a found object, or one whose "error" is the message, which standard error has in a line
-    of its own. Nothing of the libraries may come through."""
+    """Return the results of `dbench check --json` for all `specs` (name -> file or text), in one
+    start. A refused spec has an object with the message as "error"; the message must also be a line
+    of stderr. Libraries must not print anything."""
     files = {}
     for k, (name, spec) in enumerate(specs.items()):
         files[name] = path = dbench.folder / f"checked-{k}.json"

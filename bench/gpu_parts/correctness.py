@@ -1,5 +1,5 @@
-"""Whether a card computes what the host does: kernels to the bit, runs to 1e-10 in float64,
-checkpoints there and back, NCCL, and what compute-sanitizer finds."""
+"""Compare a GPU with the host: kernels bit by bit, runs to 1e-10 in float64, runs that change the
+device at a checkpoint, NCCL, and compute-sanitizer."""
 
 import math
 import re
@@ -14,23 +14,24 @@ from .ratios import how
 from .setting import NO_CARD, PREEMPTED, Process, Step, last_line, reason
 
 ITERATIONS = 50
-# ResNet-20's steps are short: at 0.01 two orders of addition are 3e-10 apart after 50 iterations in
-# float64, 0.1 in float32, on one CPU; at these rates 1e-14 and, of what is compared, 3e-4.
+# Learning rates of ResNet-20. At 0.01, two orders of addition on one CPU differ after 50 iterations
+# by 3e-10 in float64 and by 0.1 in float32. At these rates they differ by 1e-14 and, in the
+# compared columns, by 3e-4.
 RATES_OF_RESNET = {"float64": 0.001, "float32": 0.0001}
 TOLERANCES = {"float64": 1e-10, "float32": 1e-2}
-# All that is compared in float32: differences between replicas are too small there, and counts of
-# right answers change with a rounding.
+# The data sets that are compared in float32. Differences between replicas are too small in float32,
+# and counts of correct answers can change with one rounding.
 IN_FLOAT32 = re.compile(r"iterations/train_loss|evaluations/\w*loss|parameters/(update_)?norm")
 SANITIZER_SECONDS = 120
 SANITIZERS = ("compute-sanitizer", "/usr/local/cuda/bin/compute-sanitizer",
               "/opt/nvidia/compute-sanitizer/compute-sanitizer")
-# Times, places and what was asked for; all else in a result file is a result.
+# Data sets about times, the machine and the request; all others in a result file are results.
 OF_THE_MACHINE = ("ranks/", "segments/", "provenance", "events/", "spec",
                   "iterations/profile_bytes")
 
 
 def numbers(path):
-    """Every number of a result file but times, by data set."""
+    """Return all floating-point numbers of a result file except times, by data set."""
     found = {}
 
     def visit(name, item):
@@ -44,8 +45,8 @@ def numbers(path):
 
 
 def distance(a, b):
-    """The largest |a - b| over the largest magnitude of the data set, and where that is; infinite
-    where one has numbers that the other has not."""
+    """Return the largest |a - b| relative to the largest magnitude of its data set, and the name of
+    that data set; infinity if one side has numbers that the other does not have."""
     if a.keys() != b.keys():
         return math.inf, ", ".join(sorted(a.keys() ^ b.keys()))
     worst, where = 0.0, ""
@@ -64,7 +65,7 @@ def distance(a, b):
     return worst, where
 
 
-EXACT = 1e-6  # a tolerance above is float32's
+EXACT = 1e-6  # larger tolerances are those of float32
 
 
 def compared(a, b, tolerance):
@@ -86,7 +87,8 @@ def spec(model, device, precision, **more):
 
 
 def against_the_host(bench, precision, model, seconds):
-    """A step: the same run on the card and on the host, which may have begun before."""
+    """Return a step that compares the same run on the GPU and on the host. The host's run may start
+    earlier, in the background."""
     setting, name = bench.setting, f"{model}-{precision}"
 
     def on_host():
@@ -105,11 +107,10 @@ def against_the_host(bench, precision, model, seconds):
 
 
 def captured_and_not(bench):
-    """The run before, whose passes the card has captured, and one whose passes are launched
-    anew."""
+    """Compare a run with captured passes (that of an earlier step) with a run without capture."""
     setting, given = bench.setting, spec("resnet20", "cuda", "float64")
     if setting.device != "cuda":
-        raise Stop(MISSING, "only a card captures passes")
+        raise Stop(MISSING, "passes are captured only on a GPU")
     captured = setting.output("resnet20-float64-card")
     if captured not in bench.made:
         captured = setting.run("capture-on", given, "--overwrite")
@@ -122,7 +123,7 @@ def captured_and_not(bench):
 
 
 def until_stopped(setting, name, device, resume):
-    """Starts a run, or goes on with it, and stops it at its next checkpoint."""
+    """Start or resume a run, and stop it at its next checkpoint."""
     given = spec({"type": "mlp", "hidden": [32, 64]}, device, "float64", name=name,
                  checkpoint={"every": {"iterations": 5}, "keep": 100},
                  delays=[{"seconds": 0.02}])
@@ -145,7 +146,7 @@ def until_stopped(setting, name, device, resume):
 
 
 def there_and_back(setting):
-    """A run that goes on from the host's checkpoint on the card, then from the card's here."""
+    """Compare a run on the host with one that moves to the GPU and back at checkpoints."""
     model = {"type": "mlp", "hidden": [32, 64]}
     whole = setting.run("whole", spec(model, "cpu", "float64", name="moved"), "--overwrite")
     until_stopped(setting, "moved", "cpu", resume=False)
@@ -157,7 +158,7 @@ def there_and_back(setting):
 
 
 def judged(done, complaints=()):
-    """What a check of kernels found, as far as it came."""
+    """Return the result of a check of kernels, which may have been cut short."""
     if done.returncode == NO_CARD:
         raise Stop(MISSING, reason(done))
     lines = [line.split("\t") for line in done.stdout.splitlines() if line.count("\t") == 3]
@@ -169,7 +170,7 @@ def judged(done, complaints=()):
 
 
 def fresh_kernels(setting):
-    """On data that no earlier call has seen."""
+    """Check all kernels with a new seed, so that every call uses other data."""
     where = "card" if setting.device == "cuda" else "emulated"
     seed = time.time_ns() % 2**31 + 1
     quick = ["--quick"] if where == "emulated" else []
@@ -178,13 +179,13 @@ def fresh_kernels(setting):
 
 
 def sanitized(setting):
-    """Every access to memory, as long as there is time: the kernels are some hundred times
-    slower."""
+    """Check every memory access of the kernels for SANITIZER_SECONDS; they run about a hundred
+    times slower."""
     tool = next((found for name in SANITIZERS if (found := shutil.which(name))), None)
     if tool is None:
         raise Stop(MISSING, "no compute-sanitizer in the search path")
     if setting.device != "cuda":
-        raise Stop(MISSING, "compute-sanitizer looks at a card's kernels")
+        raise Stop(MISSING, "compute-sanitizer checks kernels on a GPU")
     process = Process([tool, "--tool", "memcheck", "--target-processes", "all", "--error-exitcode",
                        "9", setting.bench("gpu_kernels"), "check", "--quick"],
                       env=setting.environment)
@@ -196,7 +197,7 @@ def sanitized(setting):
 
 
 def messages(setting):
-    """NCCL with itself, or among as many cards as there are ranks."""
+    """Test NCCL between the GPUs of all ranks, or of one rank with itself."""
     done = setting.call([*setting.starting(setting.ranks), setting.bench("gpu_messages")], 120)
     if done.returncode == NO_CARD:
         raise Stop(MISSING, last_line(done.stderr))
@@ -208,7 +209,7 @@ def messages(setting):
 
 
 def first_steps(bench):
-    """What costs little and all else rests on."""
+    """Return the short steps on which all others rest."""
     setting = bench.setting
     nccl = "NCCL" + (" with itself" if setting.ranks == 1 else f", {setting.ranks} ranks")
     return [
@@ -216,7 +217,7 @@ def first_steps(bench):
         against_the_host(bench, "float64", "mlp", 12),
         against_the_host(bench, "float64", "resnet20", 20),
         Step("correctness", "captured passes and others", 15, lambda: captured_and_not(bench)),
-        Step("correctness", "checkpoint to the card and back", 15,
+        Step("correctness", "checkpoint to the GPU and back", 15,
              lambda: there_and_back(setting)),
         Step("correctness", nccl, 12, lambda: messages(setting))]
 

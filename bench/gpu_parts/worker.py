@@ -1,13 +1,15 @@
-"""PyTorch's side of bench/gpu, in a process that stays: JSON asks and answers, a line each.
+"""PyTorch's side of bench/gpu, in a long-lived process. It reads requests and writes answers, as
+one JSON object per line.
 
   worker.py '{"model": "resnet20", "batch": 32, "store": "file"}'
-  {"do": "eager", "seconds": 2}    ->  {"ms": 3.21}, of an iteration; or {"failed": "why"}
+  {"do": "eager", "seconds": 2}    ->  {"ms": 3.21} per iteration, or {"failed": "why"}
   {"do": "ceilings"}               ->  {"copy_gb_s": ..., "gemm_float32_tflop_s": ..., ...}
 
-What is done: eager (channels_last), graph (the step and its batch in a torch.cuda.graph), compile
-(torch.compile, mode="reduce-overhead"), ddp (DistributedDataParallel over NCCL, `ranks` of them),
-ensemble (`replicas` models by torch.func), profile. All are float32 without TF32, SGD with momentum
-0.9, fused; images lie on the card, and every iteration takes a random batch of them.
+The requests are eager (channels_last), graph (the step and its batch in a torch.cuda.graph),
+compile (torch.compile, mode="reduce-overhead"), ddp (DistributedDataParallel over NCCL with `ranks`
+ranks), ensemble (`replicas` models by torch.func), profile and ceilings. All models train in
+float32 without TF32, with fused SGD and momentum 0.9. The images are in GPU memory, and every
+iteration uses a random batch of them.
 """
 
 import json
@@ -143,7 +145,7 @@ def wait(device):
 
 
 def milliseconds(step, seconds, device):
-    """Of an iteration: the mean over so many seconds of them, after as many as take a fifth."""
+    """Return the mean milliseconds of an iteration over `seconds`, after a warm-up of a fifth."""
     for _ in range(3):
         step()
     wait(device)
@@ -162,7 +164,7 @@ def milliseconds(step, seconds, device):
 
 
 def rate(work, amount, device, rounds=20):
-    """`amount` a second: the median of rounds."""
+    """Return `amount` per second of `work`, as the median over rounds."""
     work()
     seen = []
     for _ in range(rounds):
@@ -175,7 +177,8 @@ def rate(work, amount, device, rounds=20):
 
 
 def ceilings(device, megabytes=1024, size=8192):
-    """Bytes read and written by a copy, and operations of matrix products, a second."""
+    """Return the peak speeds: bytes read and written by a copy, and operations of matrix products,
+    per second."""
     source = torch.randn(megabytes * 2**18, device=device)
     target = torch.empty_like(source)
     bytes_moved = 2 * source.numel() * source.element_size()
@@ -188,7 +191,7 @@ def ceilings(device, megabytes=1024, size=8192):
 
 
 def profile(step, device, iterations=20):
-    """Share of the time in which a kernel ran, and the kernels that took most of it."""
+    """Return the milliseconds of an iteration and of its kernels, and the slowest kernels."""
     for _ in range(5):
         step()
     wait(device)
@@ -219,7 +222,7 @@ def versions(device):
 def main():
     given = json.loads(sys.argv[1])
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print is no answer
+    os.dup2(2, 1)  # output of libraries goes to stderr, since stdout carries the answers
     device = torch.device(given.get("device", "cuda"), given.get("rank", 0))
     if device.type == "cuda":
         torch.cuda.set_device(device)
@@ -242,10 +245,10 @@ def main():
                     answer = profile(made[name], device)
                 else:
                     answer = {"ms": milliseconds(made[name], asked["seconds"], device)}
-        except Exception as error:  # whatever PyTorch cannot do here is an answer, too
+        except Exception as error:  # any failure of PyTorch is reported as an answer
             answer = {"failed": f"{type(error).__name__}: {error}".splitlines()[0][:300]}
         print(json.dumps(answer), file=answers, flush=True)
-    os._exit(0)  # NCCL's threads may still hold what ends with the others
+    os._exit(0)  # NCCL's threads may wait for other ranks that have already ended
 
 
 if __name__ == "__main__":

@@ -1,22 +1,22 @@
-#include "program/recorded.hpp"
+#include "program/result_plan.hpp"
 
 #include <algorithm>
 
 #include "arena/rows.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 
-profile::Features features_of(const train::Session& session) {
+profile::Features result_features(const train::Session& session) {
     const train::TrainerPlan& plan = session.plan();
-    return {plan.profile.rows.ever(), plan.profile.variance.ever(), plan.profile.after,
-            session.has_validation(), session.asynchronous(),       session.metrics()};
+    return {plan.profile.rows.any_due(), plan.profile.variance.any_due(), plan.profile.after,
+            session.has_validation(),    session.asynchronous(),          session.metrics()};
 }
 
-int64_t result_bytes(const Setup& s) {
+int64_t result_bytes(const PreparedRun& s, int64_t further_ranks) {
     const train::Session& session = *s.session;
     const train::TrainerPlan& plan = session.plan();
-    const profile::Features features = features_of(session);
-    const profile::Axes axes{s.placement.replicas, s.placement.ranks,
+    const profile::Features features = result_features(session);
+    const profile::Axes axes{s.placement.replicas, s.placement.ranks + further_ranks,
                              static_cast<int64_t>(session.layout().tensors().size()),
                              static_cast<int64_t>(session.evaluated().size())};
     const auto bytes = [&](const std::vector<profile::ColumnSpec>& columns) {
@@ -35,4 +35,4 @@ int64_t result_bytes(const Setup& s) {
     return static_cast<int64_t>(std::min(total, 9e18));
 }
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

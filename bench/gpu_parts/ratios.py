@@ -1,4 +1,4 @@
-"""Milliseconds of an iteration of DBench and of PyTorch, in turns A B A B: cases and rounds."""
+"""Measure the milliseconds of an iteration of DBench and of PyTorch, alternating (A B A B)."""
 
 import contextlib
 import json
@@ -13,16 +13,16 @@ from .setting import OutOfTime, Step, progress
 from .torch_process import compilation
 
 LEARNING = {"lr": 0.01, "momentum": 0.9}
-SMALL = {"type": "mlp", "hidden": [32, 64]}  # as in bench/scale: 101,098 parameters
-LEAST, MOST = 3, 4000  # iterations that are timed in a run
+SMALL = {"type": "mlp", "hidden": [32, 64]}  # 101,098 parameters, as in bench/scale
+LEAST, MOST = 3, 4000  # bounds of the number of timed iterations of a run
 OF_32, OF_128, OF_512, SCALE = CASES = (
     "ResNet-20, batch 32", "ResNet-20, batch 128", "ResNet-20, 512 samples", "scale MLP")
 
 
 @dataclass
 class Contender:
-    """One side of a case: PyTorch's by its name in worker.py, or a run of DBench. `first` guesses
-    how many iterations a card does in a second or so."""
+    """One side of a case: a request to worker.py (by its name) or a run of DBench (`spec`). `first`
+    is the number of iterations of the first run, about a second on a GPU."""
     name: str
     spec: dict | None = None
     settings: dict = field(default_factory=dict)
@@ -41,7 +41,8 @@ def spec(setting, model, replicas, batch, recorded=False, precision="float32"):
 
 
 def sides_of_cases(setting):
-    """By a case's name; its sides take turns, those that are compared closely as neighbours."""
+    """Return the sides of each case by its name. Sides alternate in this order; sides whose ratio
+    matters are neighbours."""
     def dbench(name, first, *words, **more):
         return Contender(name, spec(setting, *words, **more), first=first)
 
@@ -65,7 +66,8 @@ def sides_of_cases(setting):
 
 
 def how(file):
-    """What a run says of how its replicas pass the model, and of what kept it from doing better."""
+    """Return how a run computed its replicas (stacking, capture, resident data), and why some
+    passes were not captured."""
     told = json.loads(file["provenance"][()])["environment"]
     events = zip(file["events/kind"].asstr()[:], file["events/text"].asstr()[:])
     return {"stacking": told["stacking"], "capture": told["capture"],
@@ -74,9 +76,10 @@ def how(file):
 
 
 def milliseconds(setting, name, given, iterations, ranks=1, watch=None):
-    """Of an iteration of DBench: seconds between the ends of two evaluations, of ten samples each,
-    over the iterations between. The first half of the run warms it up. `watch` has seen the card
-    meanwhile: the file is written last when the second half ends."""
+    """Return the milliseconds of an iteration of DBench: the seconds between the ends of two
+    evaluations (of ten samples each), divided by the iterations between them. The first half of the
+    run is the warm-up. If `watch` samples the GPU, its samples of the second half are added; the
+    second half ends when the result file is last written."""
     half = max(LEAST, min(iterations, MOST))
     run = {**given, "length": {"iterations": 2 * half},
            "evaluate": {"every": {"iterations": half}, "replicas": 1}}
@@ -95,21 +98,23 @@ def milliseconds(setting, name, given, iterations, ranks=1, watch=None):
 
 
 def alike(side):
-    """Sides with the same key pass their replicas through the model in the same way."""
+    """Return a key that is equal for sides that compute their replicas in the same way."""
     return json.dumps([side.spec[key] for key in ("model", "replicas", "data")])
 
 
 class Case:
+    """The rounds of one case."""
+
     def __init__(self, bench, name, sides):
         self.bench, self.name, self.sides = bench, name, sides
-        self.given_up = {}  # sides that failed in this call, and why
-        # How replicas pass the model: as DBench chose when it first ran so many of it. Sides and
-        # rounds differ in nothing else.
+        self.given_up = {}  # sides that failed in this call, with the reason
+        # The stacking that DBench chose in the first run of equal sides. All later runs use it, so
+        # that sides and rounds do not differ in it.
         self.ways = {alike(side): one["stacking"].split()[0] for side in sides
                      for one in self.held(side) if side.spec}
 
     def held(self, side):
-        """Results of the rounds so far."""
+        """Return the results of a side in all earlier rounds."""
         rounds = [self.bench.journal.steps("ratios").get(f"{self.name} / {k}", {})
                   for k in range(1, self.bench.setting.rounds + 1)]
         return [one[side.name] for one in rounds if "ms" in one.get(side.name, {})]
@@ -124,7 +129,7 @@ class Case:
         with contextlib.ExitStack() as stack:
             watch = None
             if self.name == OF_32 and number <= 2:
-                with contextlib.suppress(Stop):  # the step of the profile says what is missing
+                with contextlib.suppress(Stop):  # the profile's step reports what is missing
                     watch = stack.enter_context(Busy(setting))
             found = milliseconds(setting, "timed", given, count, watch=watch)
             if found["ms"] * found["iterations"] < seconds / 3 * 1e3 and count < MOST:  # too short
@@ -140,8 +145,8 @@ class Case:
         return worker.milliseconds(side.name, self.bench.setting.seconds_of_a_side)
 
     def round(self, number):
-        """Of every side {"ms"} or why there is none; in part where time was up. A side that fails
-        is not tried again in this call."""
+        """Measure all sides. The result has {"ms"} or a reason for each side; it is partial if the
+        time ran out. A side that fails is not tried again in this call."""
         held = sides_of(self.bench.journal.steps("ratios").get(f"{self.name} / {number}", {}))
         result = {name: one for name, one in held.items() if "ms" in one}
         for side in self.sides:
@@ -164,8 +169,8 @@ class Case:
         return {"status": OK if known else result[self.sides[0].name]["status"], **result}
 
     def before(self):
-        """Has PyTorch compile what the first round will find compiled, beside steps that are not
-        timed."""
+        """Make PyTorch compile the model in the background, concurrently with untimed steps, so
+        that the first round finds it compiled."""
         if self.bench.setting.device != "cuda":
             return
         for side in self.sides:
@@ -175,12 +180,13 @@ class Case:
                     lambda side=side: compilation(self.bench.setting, side.settings))
 
 
-# Seconds of a round, and more of a first one: PyTorch starts, and compiles or finds it compiled.
+# Seconds of a round, and the additional seconds of the first round, in which PyTorch starts and
+# compiles.
 TAKES = {OF_32: (16, 34), OF_128: (11, 11), OF_512: (38, 47), SCALE: (20, 0)}
 
 
 def rounds(bench, case):
-    """Steps of a case."""
+    """Yield the steps of a case, one per round."""
     made = Case(bench, case, sides_of_cases(bench.setting)[case])
     usual, more = TAKES[case]
     for number in range(1, bench.setting.rounds + 1):
@@ -191,6 +197,6 @@ def rounds(bench, case):
 
 
 def in_turn(bench, *cases):
-    """Steps of several cases, a round of each at a time."""
+    """Return the steps of several cases, with rounds of different cases alternating."""
     return [step for steps_of_a_round in zip(*(rounds(bench, case) for case in cases))
             for step in steps_of_a_round]

@@ -1,4 +1,4 @@
-"""The share of time in which a kernel runs, as nvidia-smi sees it."""
+"""The share of time in which the GPU runs a kernel, as nvidia-smi reports it."""
 
 import contextlib
 import subprocess
@@ -9,8 +9,8 @@ from .setting import Process, of_cards
 
 
 class Busy:
-    """Samples of CUDA's first card while a `with` lasts, five a second. Stop where there is no
-    nvidia-smi."""
+    """Context manager that samples CUDA's first GPU five times per second. Raises Stop if there is
+    no nvidia-smi."""
 
     def __init__(self, setting):
         self.which = (setting.seen or [])[:1]
@@ -37,5 +37,5 @@ class Busy:
         self.process.popen.stdout.close()
 
     def between(self, begin, end):
-        """Shares, seen between two times."""
+        """Return the shares that were sampled between two times."""
         return [share for when, share in self.samples if begin <= when <= end]

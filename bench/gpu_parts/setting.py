@@ -1,4 +1,5 @@
-"""Programs, Python and the card of a benchmark, and runs of the program."""
+"""The setting of bench/gpu: programs, Python, GPUs, time limit; and the processes that it
+starts."""
 
 import contextlib
 import hashlib
@@ -23,28 +24,29 @@ TOLD = "dbench: error: "
 
 
 class OutOfTime(Exception):
-    """The call's time was up before a step's own was: nothing is known of the step."""
+    """The call's time ended before the step's own time limit, so the step has no result."""
 
 
 def last_line(text):
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "no message"
 
 
 def reason(done):
-    """What a program that failed said of it, in a line."""
+    """Return the error message of a program that failed, as one line."""
     said = [line.strip() for line in done.stderr.splitlines() if TOLD in line]
     return said[0].split(TOLD, 1)[1] if said else last_line(done.stderr or done.stdout)
 
 
 def of_cards(buses):
-    """nvidia-smi's words for these alone; none, for all, where CUDA does not say which it uses."""
+    """Return nvidia-smi's options that select these GPUs, or none (all GPUs) if CUDA does not say
+    which ones it uses."""
     return ["-i", ",".join(buses)] if buses else []
 
 
 class Process:
-    """A program in a session of its own, so that what it starts ends with it: nothing computes on
-    the card beside what is timed next."""
+    """A program in its own process session, so that everything it starts ends with it and nothing
+    else uses the GPU when the next step is timed."""
 
     def __init__(self, words, **more):
         self.words, self.done = [str(word) for word in words], None
@@ -63,8 +65,8 @@ class Process:
             self.end()
 
     def end(self):
-        """Ends it and all that it started, and gives what it said: mpirun ends its ranks only where
-        it is asked to."""
+        """End the program and everything that it started; return its output. SIGTERM comes first,
+        because mpirun ends its ranks only then."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.popen.pid, number)
@@ -73,7 +75,7 @@ class Process:
         return "", ""
 
     def finish(self, seconds):
-        """What it said; the status is None where it had to be ended after so many seconds."""
+        """Return the completed process; its status is None if it was ended after `seconds`."""
         if self.done is None:
             try:
                 said = self.popen.communicate(timeout=max(0, seconds))
@@ -89,14 +91,15 @@ class Process:
 
 @dataclass
 class Setting:
-    build: Path              # a build's folder: dbench, bench/bench_gpu_*
-    folder: Path             # of results
+    """The arguments of a call of bench/gpu, with methods that start programs."""
+    build: Path              # a build's folder, with dbench and bench/bench_gpu_*
+    folder: Path             # for results
     ranks: int
     rounds: int
-    device: str              # that DBench's runs are asked to use
-    python: str              # imports torch
+    device: str              # /device in the specs of DBench's runs
+    python: str              # a Python that can import torch
     seconds_of_a_side: float = 1.5
-    launcher: tuple = ()     # in place of Open MPI's mpirun on this host
+    launcher: tuple = ()     # replaces Open MPI's mpirun on this host
     deadline: float = float("inf")
     environment: dict = field(default_factory=lambda: {**os.environ, "PMIX_MCA_psec": "native"})
 
@@ -105,7 +108,7 @@ class Setting:
         return self.build / "dbench"
 
     def bench(self, name):
-        """A program of bench/, built first where this is a build of this checkout."""
+        """Return a program of bench/; build it first if the build belongs to this checkout."""
         path, cache = self.build / "bench" / f"bench_{name}", self.build / "CMakeCache.txt"
         home = re.search("^CMAKE_HOME_DIRECTORY:INTERNAL=(.*)$", cache.read_text(), re.M) \
             if cache.exists() else None
@@ -118,12 +121,12 @@ class Setting:
         return path
 
     def left(self):
-        """Seconds until the call's end, and five for what has been begun."""
+        """Return the seconds until the call's end, but at least five, so that a step can finish."""
         return max(5.0, self.deadline - time.monotonic())
 
     def finish(self, process, most):
-        """A process's end; OutOfTime, where the call's time is up before `most` seconds are. The
-        status is None where they are."""
+        """Wait for a process at most `most` seconds; its status is None if it took longer. Raise
+        OutOfTime if the call's time ends before."""
         limit = min(most, self.left())
         done = process.finish(limit)
         if done.returncode is None and limit < most:
@@ -131,11 +134,12 @@ class Setting:
         return done
 
     def call(self, words, most, **more):
-        """A finished process, of any status; Stop where it is not there or takes too long."""
+        """Run a program and return the finished process, whatever its status. Raise Stop if the
+        program does not exist or takes too long."""
         process = Process(words, env=self.environment, **more)
         done = self.finish(process, most)
         if done.returncode is None:
-            raise Stop(FAILED, f"no end of {Path(process.words[0]).name} after {most} s")
+            raise Stop(FAILED, f"{Path(process.words[0]).name} did not end within {most} s")
         return done
 
     def output(self, name, suffix=".h5"):
@@ -144,13 +148,13 @@ class Setting:
         return path
 
     def command(self, name, spec, *words):
-        """Of a run, whose files have that name."""
+        """Write the spec of a run and return its command; `name` names its files."""
         given = self.output(name, ".json")
         given.write_text(json.dumps(spec))
         return [self.program, "run", given, "--output", self.output(name), "--quiet", *words]
 
     def starting(self, ranks):
-        """The words before a program that start so many of it."""
+        """Return the launcher's words for this number of ranks."""
         if ranks == 1:
             return []
         return [*self.launcher, "-n", ranks] if self.launcher else steps.mpirun(ranks)
@@ -160,43 +164,43 @@ class Setting:
                        env=self.environment)
 
     def end(self, run, most=300, expect=0):
-        """Waits for a run; Stop where it was refused or failed."""
+        """Wait for a run. Raise Stop if it was refused or failed."""
         done = self.finish(run, most)
         if done.returncode is None:
-            raise Stop(FAILED, f"no end of a run after {most} s")
+            raise Stop(FAILED, f"a run did not end within {most} s")
         if done.returncode != expect:
             raise Stop(REFUSED if done.returncode == USER else FAILED, reason(done))
         return done
 
     def run(self, name, spec, *words, ranks=1):
-        """The result file of a run that ended well."""
+        """Run a spec and return the path of its result file. Raise Stop if it fails."""
         self.end(self.start(name, spec, *words, ranks=ranks))
         return self.output(name)
 
     @cached_property
     def seen(self):
-        """The cards that CUDA sees, of which a rank takes that of its number."""
+        """The bus ids of the GPUs that CUDA sees; a rank uses the GPU with its number."""
         return libraries.buses()
 
     def cards(self):
-        """Names and the driver's version of those, by nvidia-smi, else by the driver itself; Stop
-        without a card."""
+        """Return descriptions of these GPUs with the driver's version, from nvidia-smi or otherwise
+        from the driver. Raise Stop if there is no GPU."""
         if self.seen == []:
-            raise Stop(MISSING, "no card that CUDA sees")
+            raise Stop(MISSING, "CUDA sees no GPU")
         with contextlib.suppress(Stop):
             asked = self.call(["nvidia-smi", "--query-gpu=name,driver_version,memory.total",
                                "--format=csv,noheader", *of_cards(self.seen)], 20)
             if asked.returncode == 0 and asked.stdout.strip():
                 return [line.strip() for line in asked.stdout.strip().splitlines()]
         rows = libraries.of_driver(None, {})
-        found = [words for what, _, words in rows if what.startswith("card ")]
+        found = [words for what, _, words in rows if what.startswith("GPU ")]
         if not found:
             raise Stop(MISSING, rows[-1][2])
         return [f"{words}, driver {rows[0][2]}" for words in found]
 
     def version(self):
-        """Of the program: what it says, and a digest, which tells builds with local changes apart.
-        In a kit the program lies behind a script."""
+        """Return the program's version and a digest, which distinguishes builds with local changes.
+        In a kit, build/dbench is a script and the program is in programs/."""
         behind = self.build.parent / "programs" / "dbench"
         bits = (behind if behind.exists() else self.program).read_bytes()
         said = self.call([self.program, "version"], 30).stdout
@@ -204,14 +208,14 @@ class Setting:
 
 
 def nothing():
-    """Of a step that needs nothing beforehand."""
+    """Do nothing: the default of Step.before."""
 
 
 @dataclass
 class Step:
-    """`run` gives a result, or raises Stop or OutOfTime. It takes about so many seconds; where
-    steps `like` it have been run, 1.3 times what they took. `before` starts what may run beside the
-    steps before it, as long as those are not timed."""
+    """A step of bench/gpu. `run` returns a result, or raises Stop or OutOfTime. It is expected to
+    take `seconds`, or 1.3 times the median time of the steps `like` it once these have run.
+    `before` starts processes that may run concurrently with earlier, untimed steps."""
     section: str
     name: str
     seconds: float
@@ -219,7 +223,7 @@ class Step:
     timed: bool = False
     like: tuple = ()
     before: object = nothing
-    without_card: bool = False  # has something to tell where there is none
+    without_card: bool = False  # the step is useful on a machine without a GPU
 
 
 def progress(text):

@@ -1,4 +1,4 @@
-#include "program/placing.hpp"
+#include "program/rank_placement.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -8,13 +8,13 @@
 #include "comm/world/link_speed.hpp"
 #include "graphs/placement_table.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 
 using base::Json;
 
 namespace {
 
-graphs::RankTraffic traffic_of(const Setup& s) {
+graphs::RankTraffic traffic_of(const PreparedRun& s) {
     const graphs::Schedule* schedule = s.session->schedule();
     if (!schedule) return graphs::all_reduce_traffic(s.placement.ranks);
     std::vector<int> rank_of;
@@ -24,7 +24,7 @@ graphs::RankTraffic traffic_of(const Setup& s) {
 
 }  // namespace
 
-std::optional<Placed> place(comm::World& world, const Setup& s) {
+std::optional<RankPlacement> place_ranks(comm::World& world, const PreparedRun& s) {
     const Json& spec = s.spec.resolved.at("placement");
     const auto* entry =
         base::find_entry(graphs::placement_table(), spec.at("type").get<std::string>());
@@ -35,7 +35,7 @@ std::optional<Placed> place(comm::World& world, const Setup& s) {
     graphs::Links links;
     if (measured) links = comm::measure_links(world);
     Json found;
-    everywhere(world, [&] {
+    run_on_all_ranks(world, [&] {
         if (world.rank() != 0) return;
         if (by_links && !measured) links = graphs::read_links(spec["links"]).between(hosts);
         const graphs::RankTraffic traffic = traffic_of(s);
@@ -51,29 +51,29 @@ std::optional<Placed> place(comm::World& world, const Setup& s) {
     std::string text = found.dump();
     world.broadcast(text);
     found = Json::parse(text);
-    Placed placed{found.at("slots"), {}, {}};
+    RankPlacement rank_placement{found.at("slots"), {}, {}};
     if (by_links) {
-        placed.seconds = found.at("seconds");
-        placed.linear_seconds = found.at("linear");
+        rank_placement.seconds = found.at("seconds");
+        rank_placement.linear_seconds = found.at("linear");
     }
-    world.renumber(placed.slots);
-    return placed;
+    world.renumber(rank_placement.slots);
+    return rank_placement;
 }
 
-std::string placement_text(const Setup& s) {
+std::string placement_text(const PreparedRun& s) {
     constexpr size_t kMost = 16;
-    const graphs::Placement& slots = s.placed->slots;
+    const graphs::Placement& slots = s.rank_placement->slots;
     std::string text =
         s.spec.resolved.at("placement").at("type").get<std::string>() + ": ranks on slots";
     for (size_t rank = 0; rank < std::min(kMost, slots.size()); ++rank) {
         text += " " + std::to_string(slots[rank]);
     }
     if (slots.size() > kMost) text += " ...";
-    if (!s.placed->seconds) return text;
+    if (!s.rank_placement->seconds) return text;
     char cost[96];
-    std::snprintf(cost, sizeof cost, "; messages need %.3g s an iteration (linear %.3g s)",
-                  *s.placed->seconds, *s.placed->linear_seconds);
+    std::snprintf(cost, sizeof cost, "; messages need %.3g s per iteration (linear: %.3g s)",
+                  *s.rank_placement->seconds, *s.rank_placement->linear_seconds);
     return text + cost;
 }
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

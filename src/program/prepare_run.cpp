@@ -1,4 +1,4 @@
-#include "program/setup.hpp"
+#include "program/prepare_run.hpp"
 
 #include <filesystem>
 #include <map>
@@ -7,10 +7,10 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "program/placing.hpp"
+#include "program/rank_placement.hpp"
 #include "program/stability.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 
 namespace fs = std::filesystem;
 using base::Json;
@@ -32,8 +32,8 @@ const algorithms::AlgorithmEntry& algorithm_of(const Spec& spec) {
                              spec.algorithm.at("type").get<std::string>());
 }
 
-// A graph whose matrices do not suit the algorithm is refused, or warned of where the spec allows
-// it.
+// Throws UserError if the graph's matrices do not suit the algorithm; only warns if the spec sets
+// `allow_biased` and the mismatch is a bias.
 void check_graph(const graphs::Schedule& graph, const std::string& name, const Spec& spec) {
     const algorithms::AlgorithmEntry& algorithm = algorithm_of(spec);
     const algorithms::Accepts& accepts = algorithm.accepts;
@@ -41,7 +41,7 @@ void check_graph(const graphs::Schedule& graph, const std::string& name, const S
     std::string what, remedy;
     const bool by_columns = accepts.graph == algorithms::GraphNeed::column_stochastic;
     if (by_columns && !sums.columns) {
-        what = " is not column stochastic (what a replica sends does not sum to what it has)";
+        what = " is not column stochastic (the weights with which a replica sends do not sum to 1)";
         remedy = "choose \"weights\": \"column\" or another graph";
     } else if (!by_columns && (!sums.rows || !sums.columns)) {
         what = " is not doubly stochastic (" + std::string(sums.rows ? "columns" : "rows") +
@@ -64,23 +64,23 @@ void check_graph(const graphs::Schedule& graph, const std::string& name, const S
                 "gradient_tracking, which takes directed ones";
         } else if (symmetry.lambda_min <= accepts.lambda_min) {
             what = " has the eigenvalue " + base::short_text(Json(symmetry.lambda_min)) +
-                   " (above " + base::short_text(Json(accepts.lambda_min)) + " is asked for)";
+                   " (it must be above " + base::short_text(Json(accepts.lambda_min)) + ")";
             remedy =
                 "set \"lazy\": 0.5 in the graph, or choose the algorithm exact_diffusion, "
-                "which mixes by halves";
+                "which averages with (I + W) / 2";
         }
     }
     if (what.empty()) return;
-    what = "/graph: " + name + what + ", but " + algorithm.name + " needs that";
+    what = "/graph: " + name + what + ", which " + algorithm.name + " does not allow";
     if (spec.run.allow_biased) return base::warn(what);
     throw UserError(what + ": " + remedy + ", or accept it with \"allow_biased\": true");
 }
 
-// Every graph that a run may come to is checked; the first one gets the certificate.
-void certify(Setup& s) {
+// Checks every graph that a run may use; only the first one gets the certificate.
+void certify(PreparedRun& s) {
     const std::string type = graphs::graph_title(s.spec.graph);
     s.certificate = graphs::certify(*s.graph, type);
-    const graphs::Staged* staged = s.graph->staged();
+    const graphs::StagedSchedule* staged = s.graph->staged();
     if (!staged) {
         return check_graph(
             *s.graph, type + " with " + std::to_string(s.placement.replicas) + " replicas", s.spec);
@@ -91,13 +91,14 @@ void certify(Setup& s) {
     }
 }
 
-// On a process that has become rank 0: what the first rank 0 has found, and accepted.
-void prove_again(Setup& s) {
+// Repeats certificate and growth on a process that became rank 0 by the placement. The former rank
+// 0 has already checked that they are acceptable.
+void certify_on_new_root(PreparedRun& s) {
     s.certificate = graphs::certify(*s.graph, graphs::graph_title(s.spec.graph));
     s.growth = conform::growth(s.spec.algorithm, *s.graph);
 }
 
-// Throws UserError, which names the file where there are several.
+// Reads and resolves one spec. Throws UserError, which names the file if there are several specs.
 Spec read(const std::string& path, const RunArguments& arguments) {
     const bool several = arguments.specs.size() > 1;
     try {
@@ -120,8 +121,8 @@ Spec read(const std::string& path, const RunArguments& arguments) {
     }
 }
 
-// Of one of several specs: what its turn would find, said before the first begins. `writers`: the
-// specs before it by their outputs.
+// Checks the output of one of several specs before the first run begins, so that no later run fails
+// for it. `writers` maps each output so far to its spec.
 void check_output(const std::string& path, const std::string& output, const RunArguments& arguments,
                   std::map<std::string, std::string>& writers) {
     const auto [writer, first] =
@@ -134,8 +135,8 @@ void check_output(const std::string& path, const std::string& output, const RunA
     if (!arguments.output.empty() && fs::exists(arguments.output, ignored) &&
         !fs::is_directory(arguments.output, ignored)) {
         throw UserError("--output: " + arguments.output +
-                        " is a file, but of several specs it names the folder of their results: "
-                        "name a folder");
+                        " is a file, but with several specs --output is the folder of their "
+                        "results: name a folder");
     }
     if (!arguments.overwrite && !arguments.resume && fs::exists(output, ignored)) {
         throw UserError(path + ": the output " + output +
@@ -145,9 +146,9 @@ void check_output(const std::string& path, const std::string& output, const RunA
 
 }  // namespace
 
-std::vector<Spec> read_everywhere(comm::World& world, const RunArguments& arguments) {
+std::vector<Spec> read_specs(comm::World& world, const RunArguments& arguments) {
     Json all = Json::array();
-    everywhere(world, [&] {
+    run_on_all_ranks(world, [&] {
         if (world.rank() != 0) return;
         std::map<std::string, std::string> writers;
         for (const std::string& path : arguments.specs) {
@@ -163,19 +164,19 @@ std::vector<Spec> read_everywhere(comm::World& world, const RunArguments& argume
     world.broadcast(text);
     std::vector<Spec> specs;
     for (const Json& spec : Json::parse(text)) {
-        specs.push_back(spec_of(spec.at("resolved"), spec.at("algorithm"), spec.at("graph"),
-                                spec.at("output")));
+        specs.push_back(assemble_spec(spec.at("resolved"), spec.at("algorithm"), spec.at("graph"),
+                                      spec.at("output")));
     }
     return specs;
 }
 
-Setup set_up(comm::World& world, Spec spec, train::Use use) {
+PreparedRun prepare_run(comm::World& world, Spec spec, train::DevicePurpose use) {
     world.renumber({});
     base::set_log_rank(world.rank());
-    Setup s;
+    PreparedRun s;
     s.spec = std::move(spec);
     const int64_t n = s.spec.run.replicas;
-    everywhere(world, [&] {
+    run_on_all_ranks(world, [&] {
         if (world.size() > n) {
             throw UserError("/replicas: " + std::to_string(world.size()) + " ranks for " +
                             std::to_string(n) +
@@ -185,9 +186,9 @@ Setup set_up(comm::World& world, Spec spec, train::Use use) {
         }
         s.placement = {n, world.size()};
     });
-    everywhere(world, [&] { s.device = train::make_device(s.spec.run.device, world, use); });
-    s.on_device = std::make_unique<train::OnDevice>(world, *s.device);
-    // A graph that does not depend on the run is made first: its errors should not wait for data.
+    run_on_all_ranks(world, [&] { s.device = train::make_device(s.spec.run.device, world, use); });
+    s.on_device = std::make_unique<train::DeviceScope>(world, *s.device);
+    // Graphs that do not depend on the run are made before data are loaded, to report errors early.
     const auto make = [&](const graphs::RunFacts& run) {
         const auto size = static_cast<int>(n);
         const graphs::GraphContext context{size, s.spec.run.seed.graph, run};
@@ -197,27 +198,31 @@ Setup set_up(comm::World& world, Spec spec, train::Use use) {
         s.growth = check_stability(s.spec, *s.graph, context);
     };
     const bool planned = graphs::depends_on_run(s.spec.graph);
-    everywhere(world, [&] {
+    run_on_all_ranks(world, [&] {
         if (!s.spec.graph.is_null() && !planned) make({});
     });
-    train::SessionOptions options{s.spec.run, s.spec.resolved,          s.spec.algorithm,
-                                  nullptr,    s.spec.output + ".texts", *s.device};
+    train::SessionOptions options{s.spec.run,
+                                  std::make_shared<const Json>(s.spec.resolved),
+                                  std::make_shared<const Json>(s.spec.algorithm),
+                                  nullptr,
+                                  s.spec.output + ".texts",
+                                  *s.device};
     if (!s.spec.graph.is_null()) {
         options.graph = [&](const graphs::RunFacts& run) {
             if (planned) make(run);
             return s.graph;
         };
     }
-    everywhere(world,
-               [&] { s.session = std::make_unique<train::Session>(world, s.placement, options); });
-    s.placed = place(world, s);
+    run_on_all_ranks(
+        world, [&] { s.session = std::make_unique<train::Session>(world, s.placement, options); });
+    s.rank_placement = place_ranks(world, s);
     base::set_log_rank(world.rank());
     s.on_device->connect();
-    everywhere(world, [&] {
-        if (world.rank() == 0 && s.graph && !s.certificate) prove_again(s);
+    run_on_all_ranks(world, [&] {
+        if (world.rank() == 0 && s.graph && !s.certificate) certify_on_new_root(s);
         s.session->connect();
     });
     return s;
 }
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

@@ -1,4 +1,5 @@
-"""Where the time goes: the share in which a kernel runs, and the kernels that take most of it."""
+"""Profiles: the share of time in which a kernel runs, and the kernels that need most of the
+time."""
 
 import csv
 import shutil
@@ -10,7 +11,7 @@ from .journal import FAILED, MISSING, OK, Stop
 from .setting import Step, last_line, reason
 
 BUSY = "device busy, ResNet-20, batch 32"
-ITERATIONS = 60  # of a run that is looked into
+ITERATIONS = 60  # of a profiled run
 
 
 def given(bench):
@@ -18,7 +19,8 @@ def given(bench):
 
 
 def share_of_time(bench):
-    """Seen in the first rounds of the ratio; in a run of its own, where there were none."""
+    """Return the median share of samples from the first rounds of the ratio, or from a separate run
+    if there are too few."""
     rounds = [bench.journal.alike("ratios").get(f"{ratios.OF_32} / {k}", {}) for k in (1, 2)]
     samples = [share for one in rounds for share in one.get("dbench", {}).get("busy", [])]
     if len(samples) < 5:
@@ -37,8 +39,8 @@ def kernels_of_torch(bench):
 
 
 def table_of(text, name, value):
-    """Rows of the first table with such a column among what a tool says: what it was about, and the
-    number."""
+    """Return the columns `name` and `value` of the first CSV table with a column `name` in a tool's
+    output."""
     lines = text.splitlines()
     while lines and name not in next(csv.reader(lines[:1]), []):
         lines.pop(0)
@@ -47,7 +49,7 @@ def table_of(text, name, value):
 
 
 def most(rows):
-    """The kernels that took most of the time, which is in nanoseconds."""
+    """Return the total time and the 12 slowest kernels, from rows (name, nanoseconds)."""
     total = defaultdict(float)
     for name, spent in rows:
         total[name[:80]] += spent * 1e-6
@@ -72,7 +74,7 @@ def by_nsys(setting, command):
 
 
 def by_ncu(setting, command):
-    """Of some hundred launches, after those in which cuDNN chooses."""
+    """Profile some hundred launches, after those in which cuDNN selects its algorithms."""
     run = setting.call(["ncu", "--csv", "--metrics", "gpu__time_duration.sum",
                         "--print-units", "base", "--graph-profiling", "node",
                         "--clock-control", "none", "--target-processes", "all",
@@ -93,7 +95,7 @@ def kernels_of_dbench(bench):
 
 
 def beside_the_first_case(bench):
-    """What the rounds of batch 32 leave to be asked."""
+    """Return the steps that use the same model and batch size as the first case of the ratios."""
     return [Step("profile", BUSY, 5, lambda: share_of_time(bench), timed=True),
             Step("profile", "PyTorch eager's kernels", 5, lambda: kernels_of_torch(bench),
                  timed=True)]

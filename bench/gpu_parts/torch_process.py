@@ -1,4 +1,4 @@
-"""PyTorch's processes: worker.py for each model and batch, one that stays."""
+"""PyTorch's processes: one long-lived worker.py for each model and batch size."""
 
 import contextlib
 import json
@@ -11,7 +11,7 @@ from .journal import FAILED, MISSING, Stop
 from .setting import OutOfTime, Process, last_line
 
 WORKER = Path(__file__).with_name("worker.py")
-FIRST = 0.2  # seconds of a first timing, which is not counted: it compiles, or captures
+FIRST = 0.2  # seconds of a first, uncounted timing, in which PyTorch compiles or captures
 
 
 def started(setting, settings, **pipes):
@@ -22,7 +22,7 @@ def started(setting, settings, **pipes):
 
 
 def compilation(setting, settings):
-    """A process that has PyTorch compile what a worker will find compiled."""
+    """Start a process that makes PyTorch compile a model, so that a worker finds it compiled."""
     asks = setting.output("compile", ".asks")
     asks.write_text(json.dumps({"do": "compile", "seconds": FIRST}) + "\n")
     with open(asks) as given:
@@ -30,7 +30,7 @@ def compilation(setting, settings):
 
 
 class Worker:
-    """Stop where it cannot start, or ends."""
+    """A process of worker.py. Its methods raise Stop if it cannot start or has ended."""
 
     def __init__(self, setting, settings):
         self.setting, self.timed = setting, set()
@@ -54,7 +54,7 @@ class Worker:
             self.process.end()
             if limit < most:
                 raise OutOfTime
-            raise Stop(FAILED, f"no answer of PyTorch's process after {most} s")
+            raise Stop(FAILED, f"PyTorch's process did not answer within {most} s")
         line = pipe.readline()
         if not line:
             status = self.process.finish(10).returncode
@@ -64,7 +64,7 @@ class Worker:
         return json.loads(line)
 
     def ask(self, **words):
-        with contextlib.suppress(BrokenPipeError):  # its last words are read below
+        with contextlib.suppress(BrokenPipeError):  # answer() reads its last message
             self.process.popen.stdin.write(json.dumps(words) + "\n")
             self.process.popen.stdin.flush()
         found = self.answer()
@@ -90,7 +90,7 @@ class Worker:
 
 
 class Workers:
-    """Those of a call, which are ended with it: an idle one costs memory alone."""
+    """All workers of a call. They end with the call; an idle worker only costs memory."""
 
     def __init__(self, setting):
         self.setting, self.held = setting, {}

@@ -1,10 +1,10 @@
-"""What a card's work needs of a machine: libraries of the programs, PyTorch's with their versions,
-the driver, a card; and two ceilings, a copy and matrix products. `check` needs nothing but Python's
-standard library; the kit's first act is this.
+"""Check whether a machine has what bench/gpu needs: the libraries of the programs, PyTorch and its
+libraries, the driver, a GPU. The check needs only Python's standard library. The GPU kit runs it
+first.
 
-  python3 bench/card/libraries.py BUILD [--json]      a table, or its rows
+  python3 libraries.py BUILD [--json]      print a table, or its rows as JSON
 
-Exit status: 0; 1: something is missing or does not fit; 77: all is there, but no card.
+Exit status: 0 success; 1 something is missing or has a wrong version; 77 only a GPU is missing.
 """
 
 import ctypes
@@ -22,7 +22,7 @@ NO_CARD = 77
 
 
 def torch_folder():
-    """Where PyTorch lies, without importing it; None where Python knows none."""
+    """Return the folder of PyTorch without importing it, or None if it is not installed."""
     found = importlib.util.find_spec("torch")
     places = list(found.submodule_search_locations or []) if found else []
     return Path(places[0]) if places else None
@@ -34,12 +34,12 @@ def torch_version(folder):
 
 
 def library_folders(torch):
-    """Of PyTorch's own libraries and of NVIDIA's wheels beside it."""
+    """Return the folders of PyTorch's own libraries and of NVIDIA's wheels."""
     return [torch / "lib", *sorted(torch.parent.glob("nvidia/*/lib"))]
 
 
 def load(torch, pattern):
-    """The first library of that name, loaded, and its path; None where there is none."""
+    """Load the first library that matches the pattern; return it and its path, or (None, None)."""
     for folder in library_folders(torch) if torch else []:
         for path in sorted(folder.glob(pattern)):
             try:
@@ -50,7 +50,7 @@ def load(torch, pattern):
 
 
 def asked(library, function):
-    """The number that a function fills in or returns."""
+    """Call a function that stores a number at a pointer; return the number, or None if it fails."""
     number = ctypes.c_int(0)
     if getattr(library, function)(ctypes.byref(number)) != 0:
         return None
@@ -58,7 +58,7 @@ def asked(library, function):
 
 
 def cuda_number(text):
-    """13000 of "13.0", as CUDA counts; None of None."""
+    """Convert a version such as "13.0" to CUDA's number, 13000; None to None."""
     major, _, minor = (text or "").partition(".")
     return 1000 * int(major) + 10 * int(minor or 0) if text else None
 
@@ -77,7 +77,7 @@ def cudnn_text(number):
 
 
 def missing_libraries(program):
-    """Names that the loader does not find."""
+    """Return the names of libraries that the loader does not find."""
     done = subprocess.run([str(program)], capture_output=True, text=True,
                           env={**os.environ, "LD_TRACE_LOADED_OBJECTS": "1"})
     return re.findall(r"^\s*(\S+) => not found", done.stdout, re.M) + re.findall(
@@ -85,7 +85,7 @@ def missing_libraries(program):
 
 
 def programs(build):
-    """Programs of a build; in a kit, whose scripts set the search path, what they start."""
+    """Return the programs of a build. In a kit they are scripts that set the library path."""
     found = [build / "dbench", *sorted((build / "bench").glob("bench_gpu_*"))]
     return [path for path in found if path.exists()]
 
@@ -102,11 +102,12 @@ def of_programs(build):
 
 
 def of_runtime(found, path, wanted):
-    """PyTorch's CUDA, which must be of the programs' major version, where that is known."""
+    """Return the row about PyTorch's CUDA. Its major version must be that of the programs, if that
+    is known."""
     words = f"{cuda_text(found)}, {path}"
     if wanted is None or found // 1000 == wanted // 1000:
         return ("CUDA runtime", "ok", words)
-    return ("CUDA runtime", "other", f"{words}, but the programs are of CUDA {cuda_text(wanted)}: "
+    return ("CUDA runtime", "other", f"{words}, but the programs need CUDA {cuda_text(wanted)}: "
             f"install PyTorch's build for CUDA {wanted // 1000}")
 
 
@@ -117,7 +118,7 @@ def of_torch(torch, expected):
     version = torch_version(torch)
     fits = version.startswith(expected.get("torch", WANTED_TORCH))
     rows = [("PyTorch", "ok" if fits else "other", version + (
-        "" if fits else f", but {expected.get('torch', WANTED_TORCH)} is wanted"))]
+        "" if fits else f", but {expected.get('torch', WANTED_TORCH)} is required"))]
     if not expected.get("cuda", True):  # a kit of a build without CUDA
         return rows
     wanted = cuda_number(expected.get("runtime"))
@@ -129,15 +130,15 @@ def of_torch(torch, expected):
         library, path = load(torch, pattern)
         found = library and asked(library, function)
         rows.append(row(found, path) if found
-                    else (name, "missing", f"no {pattern} beside PyTorch"))
+                    else (name, "missing", f"no {pattern} next to PyTorch"))
     library, path = load(torch, "libcudnn.so.*")
     rows.append(("cuDNN", "ok", f"{cudnn_text(library.cudnnGetVersion())}, {path}") if library
-                else ("cuDNN", "missing", "no libcudnn.so.* beside PyTorch"))
+                else ("cuDNN", "missing", "no libcudnn.so.* next to PyTorch"))
     return rows
 
 
 def attribute(driver, which, device):
-    """A number of a card, by that of the attribute: 20 is the compute mode, 75 and 76 the
+    """Return an attribute of a GPU by its number in CUDA: 20 is the compute mode, 75 and 76 are the
     capability."""
     number = ctypes.c_int(0)
     driver.cuDeviceGetAttribute(ctypes.byref(number), which, device)
@@ -145,15 +146,15 @@ def attribute(driver, which, device):
 
 
 def visible(driver):
-    """How many cards CUDA sees, and the status that says why there are none."""
+    """Return the number of GPUs that CUDA sees, and CUDA's status code if there are none."""
     count = ctypes.c_int(0)
     failed = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count))
     return (0 if failed else count.value), failed
 
 
 def buses():
-    """The PCI bus ids of the cards that CUDA sees, in its order: nvidia-smi, which sees all cards,
-    knows them by these. None where CUDA cannot be asked."""
+    """Return the PCI bus ids of the GPUs that CUDA sees, in its order, or None if there is no CUDA
+    driver. nvidia-smi always sees all GPUs and can select them by these ids."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -165,8 +166,9 @@ def buses():
 
 
 def has_code(architectures, capability):
-    """Whether programs built for those (CMake's words, such as 80;90-real) run on such a card: on
-    machine code of its generation, or on PTX, of which the driver makes code for newer ones."""
+    """Return whether programs built for these architectures (in CMake's notation, such as
+    80;90-real) run on a GPU of this capability. They need machine code of its generation, or PTX,
+    which the driver can compile for newer GPUs."""
     for word in architectures.split(";"):
         number, _, only = word.partition("-")
         built = divmod(int(number), 10)
@@ -182,28 +184,28 @@ def of_card(driver, device, architectures):
     words = "{}, capability {}.{}".format(name.value.decode(), *capability) + (
         f", for one process only (compute mode {mode})" if mode else "")
     if architectures is None or has_code(architectures, tuple(capability)):
-        return (f"card {device}", "ok", words)
-    return (f"card {device}", "other", f"{words}, but the programs are for {architectures}: "
+        return (f"GPU {device}", "ok", words)
+    return (f"GPU {device}", "other", f"{words}, but the programs are for {architectures}: "
             "scripts/gpu-kit --architectures makes a kit for others, from 80 on")
 
 
 def of_driver(torch, expected):
-    """The driver and the cards, as CUDA sees them."""
+    """Return the rows about the driver and about the GPUs that CUDA sees."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
-        return [("driver", "no card", "no libcuda.so.1: NVIDIA's driver is not installed")]
+        return [("driver", "no GPU", "no libcuda.so.1: NVIDIA's driver is not installed")]
     version = asked(driver, "cuDriverGetVersion")
     rows = [("driver", "ok", f"for CUDA {cuda_text(version)}" if version else "unknown")]
     runtime, _ = load(torch, "libcudart.so.*")
     wanted = cuda_number(expected.get("runtime")) or (
         runtime and asked(runtime, "cudaRuntimeGetVersion"))
     if version and wanted and version // 1000 < wanted // 1000:
-        rows[0] = ("driver", "other", f"for CUDA {cuda_text(version)}, and CUDA "
-                   f"{cuda_text(wanted)} is wanted: install a newer one ({DRIVERS})")
+        rows[0] = ("driver", "other", f"for CUDA {cuda_text(version)}, but CUDA "
+                   f"{cuda_text(wanted)} is required: install a newer driver ({DRIVERS})")
     count, failed = visible(driver)
     if count == 0:
-        return [*rows, ("card", "no card", f"none that CUDA sees (status {failed})")]
+        return [*rows, ("GPU", "no GPU", f"CUDA sees none (status {failed})")]
     return rows + [of_card(driver, device, expected.get("architectures"))
                    for device in range(count)]
 
@@ -212,18 +214,18 @@ def of_python():
     found = importlib.util.find_spec("h5py") is not None
     return [("Python", "ok", f"{sys.version.split()[0]}, {sys.executable}"),
             ("h5py", "ok" if found else "missing",
-             "found" if found else "wanted to read times out of result files: pip install h5py")]
+             "found" if found else "required to read result files: pip install h5py")]
 
 
 def check(build, expected=None):
-    """Rows (what, ok / missing / other / no card, words)."""
+    """Return rows (item, state, text); a state is ok, missing, other (wrong version) or no GPU."""
     torch, expected = torch_folder(), expected or {}
     return [*of_python(), *of_torch(torch, expected), *of_programs(Path(build)),
             *of_driver(torch, expected)]
 
 
 def expectations(build):
-    """What a kit was built for, from kit.json beside its programs' folder."""
+    """Return what a kit was built for, from its kit.json, or {} for an ordinary build."""
     path = Path(build).parent / "kit.json"
     return json.loads(path.read_text()) if path.exists() else {}
 
@@ -235,7 +237,7 @@ def table(rows):
 
 def status(rows):
     states = {state for _, state, _ in rows}
-    return 1 if states & {"missing", "other"} else NO_CARD if "no card" in states else 0
+    return 1 if states & {"missing", "other"} else NO_CARD if "no GPU" in states else 0
 
 
 def main():
@@ -249,8 +251,8 @@ def main():
         print(json.dumps(rows))
         return found
     print(*table(rows), sep="\n")
-    print({0: "all is there", 1: "something is missing, or does not fit",
-           NO_CARD: "all is there, but no card"}[found])
+    print({0: "everything is present", 1: "something is missing or has a wrong version",
+           NO_CARD: "everything is present except a GPU"}[found])
     return found
 
 

@@ -1,4 +1,4 @@
-"""Every step of bench/gpu, in the order in which a card's time is best spent."""
+"""All steps of bench/gpu, in an order that uses GPU time well."""
 
 import json
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from pathlib import Path
 import steps
 
 from . import correctness, profiles, ratios
-from .beside import Beside
+from .background import Background
 from .journal import FAILED, MISSING, OK, Journal, Stop
 from .setting import NO_CARD, Setting, Step, last_line, reason
 from .torch_process import Workers
@@ -18,12 +18,12 @@ LIBRARIES = Path(__file__).with_name("libraries.py")
 
 @dataclass
 class Bench:
-    """A call of bench/gpu."""
+    """The objects that the steps of one call of bench/gpu share."""
     setting: Setting
     journal: Journal
     workers: Workers
-    beside: Beside = field(default_factory=Beside)
-    made: set = field(default_factory=set)  # result files of this call
+    beside: Background = field(default_factory=Background)
+    made: set = field(default_factory=set)  # result files that this call has written
 
     def close(self):
         self.beside.close()
@@ -55,7 +55,8 @@ def bandwidths(setting):
 
 
 def ranks(bench):
-    """A rank for each of `--ranks` cards: DBench's exchanges over its own step without any."""
+    """Return the steps with one rank on each of `--ranks` GPUs: runs with several exchanges, and
+    one without."""
     setting = bench.setting
     dsgd = {"algorithm": {"type": "dsgd", "order": "combine_while_adapt"}}
     kinds = {"none": {"algorithm": "dsgd"}, "ring": {"graph": "ring", **dsgd},
@@ -77,8 +78,9 @@ def ranks(bench):
 
 
 def plan(bench):
-    """What is cheap and all rests on, the case of most ratios, the bandwidths of kernels, the other
-    cases in turn, so that each has a figure early; then what could be missed, and ranks."""
+    """Return all steps in order: first short steps on which all others rest, the case with most
+    ratios and the bandwidths of kernels; then the other cases in turn, so that each soon has a
+    result; then less important steps, and ranks."""
     setting = bench.setting
     return [
         Step("libraries", "libraries", 10, lambda: check_of_libraries(setting),
@@ -96,6 +98,7 @@ def plan(bench):
 
 
 def chosen(names, several):
-    """Those named, in the table's order; all, but `ranks` only where there are several."""
+    """Return the named sections in the order of the table; by default all sections, but `ranks`
+    only if there are several ranks."""
     wanted = names or [name for name in SECTIONS if name != "ranks" or several]
     return [name for name in SECTIONS if name in wanted]

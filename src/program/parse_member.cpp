@@ -1,18 +1,18 @@
-#include "program/member_words.hpp"
+#include "program/parse_member.hpp"
 
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/error.hpp"
 
-namespace dbench::bench {
+namespace dbench::program {
 
-base::Json value_of_word(const std::string& text) {
+base::Json parse_value(const std::string& text) {
     base::Json value = base::Json::parse(text, nullptr, false);
     return value.is_discarded() ? base::Json(text) : value;
 }
 
-base::Json member_of_words(const std::string& words) {
+base::Json parse_member(const std::string& words) {
     std::istringstream parts(words);
     std::string part;
     std::getline(parts, part, ':');
@@ -24,9 +24,9 @@ base::Json member_of_words(const std::string& words) {
                                   "' is not KEY=VALUE (write TYPE:KEY=VALUE, such as "
                                   "ring_lattice:k=8)");
         }
-        spec[part.substr(0, equals)] = value_of_word(part.substr(equals + 1));
+        spec[part.substr(0, equals)] = parse_value(part.substr(equals + 1));
     }
     return spec;
 }
 
-}  // namespace dbench::bench
+}  // namespace dbench::program

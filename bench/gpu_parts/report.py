@@ -1,4 +1,4 @@
-"""The tables of bench/gpu: the wanted ratios beside those measured, and every step."""
+"""The tables of bench/gpu: target ratios with the measured ones, and all steps."""
 
 import statistics
 from collections.abc import Callable
@@ -9,12 +9,12 @@ from .journal import DIFFERS, sides_of
 
 
 class Unknown(Exception):
-    """No figure: why, in a few words."""
+    """There is no result; the message says why."""
 
 
 @dataclass
 class Figure:
-    """A value of each round, or one that has no rounds, and what is to be known of it."""
+    """A measured number: a value for each round, or a single value; with notes for the reader."""
     values: list
     of_rounds: bool = False
     notes: tuple = ()
@@ -28,9 +28,10 @@ class Figure:
                 f"round{'s' if count > 1 else ''})")
 
     def against(self, target, at_most, rounds):
-        """Whether it is as wanted, as far as one can tell."""
+        """Return whether the target is met, missed, undecided (values on both sides), or measured
+        in too few rounds."""
         if self.of_rounds and len(self.values) < rounds:
-            return f"{len(self.values)} of {rounds} rounds only"
+            return f"only {len(self.values)} of {rounds} rounds"
         if min(self.values) < target < max(self.values):
             return "undecided"
         value = statistics.median(self.values)
@@ -38,7 +39,7 @@ class Figure:
 
 
 def why_not(rounds, names):
-    """Of sides that no round has together: what the first one without a time said."""
+    """Return why no round has times of all these sides: what the first side without a time said."""
     without = next((name for name in names
                     if not any("ms" in one.get(name, {}) for one in rounds)), None)
     if without is None:
@@ -51,7 +52,7 @@ def why_not(rounds, names):
 
 
 def not_captured(rounds, names):
-    """Of DBench's sides, on a card."""
+    """Return a note for each side of DBench whose passes were not captured on a GPU."""
     said = {}
     for one in rounds:
         for name in names:
@@ -63,7 +64,8 @@ def not_captured(rounds, names):
 
 
 def of_each_round(journal, case, value, *names):
-    """A figure of `value` of a round's milliseconds, of the rounds that have all of those sides."""
+    """Return a Figure with `value`(milliseconds of the sides) for each round that has all sides.
+    Raise Unknown if no round has them."""
     held = journal.steps("ratios")
     rounds = [result for step, result in held.items() if step.startswith(f"{case} / ")]
     whole = [one for one in rounds if all("ms" in one.get(name, {}) for name in names)]
@@ -98,7 +100,7 @@ def wanted(journal):
         return Figure([min(shares)])
 
     def over(case, ours, *others):
-        """The quickest of the others over ours."""
+        """Return a function that computes the time of the fastest other side over ours."""
         return lambda: of_each_round(journal, case, lambda own, *rest: min(rest) / own, ours,
                                      *others)
 
@@ -131,7 +133,7 @@ def wanted(journal):
 
 
 def against_targets(journal, rounds):
-    """Rows (case, wanted, measured, whether it is met or why that is not known)."""
+    """Return rows (case, target, measured value, whether it is met or why that is unknown)."""
     rows = []
     for row in wanted(journal):
         bound = f"{'at most ' if row.at_most else ''}{row.target:g}"
@@ -145,7 +147,7 @@ def against_targets(journal, rounds):
 
 
 def words_of(result):
-    """What a step found, in a line."""
+    """Return the result of a step as one line."""
     if "reason" in result:
         return result["reason"]
     if "distance" in result:
@@ -171,7 +173,7 @@ def columns(rows):
 
 
 def details_of(result):
-    """Lines below a step's own."""
+    """Return the detail lines of a step."""
     lines = [" | ".join(row) for row in result.get("rows", [])]
     kernels = result.get("kernels", {})
     if isinstance(kernels, dict):
@@ -185,7 +187,8 @@ def details_of(result):
 
 
 def ways(journal):
-    """How DBench's sides passed their replicas, of the first round that has each: it chose."""
+    """Return lines that say how each side of DBench computed its replicas (stacking, capture,
+    resident data), from the first round that has the side."""
     found = {}
     for step, result in journal.steps("ratios").items():
         for name, side in sides_of(result).items():
@@ -197,24 +200,24 @@ def ways(journal):
 
 
 def machines(journal):
-    """On what the sections were measured."""
+    """Return lines that say on which machine each section was measured."""
     found = {}
     for section in sections.SECTIONS:
         for result in journal.steps(section).values():
             machine = journal.machine(result) or {}
-            text = ", ".join([*(machine.get("cards") or ["no card"]), *machine.get("program", [])])
+            text = ", ".join([*(machine.get("cards") or ["no GPU"]), *machine.get("program", [])])
             found.setdefault(text, {})[section] = None
     return [f"{', '.join(names)}: {text}" for text, names in found.items()]
 
 
 def wrong(journal):
-    """What is to be known before any figure."""
+    """Return the lines about steps whose results differ; they come first in the table."""
     return [f"DIFFERS: {section}, {name}" for section in sections.SECTIONS
             for name, result in journal.steps(section).items() if result["status"] == DIFFERS]
 
 
 def table(journal, rounds):
-    """Lines: the state of each section, its steps, and the wanted ratios."""
+    """Return the lines of the report: the state of each section, its steps, and the targets."""
     lines = [*wrong(journal), *machines(journal), ""]
     for name in sections.SECTIONS:
         lines.append(f"{name}: {journal.state(name)}")
@@ -223,6 +226,6 @@ def table(journal, rounds):
                  words_of(result)) for step, result in held.items()]
         lines += columns(rows) if rows else []
         lines += [line for result in held.values() for line in details_of(result)]
-    lines += ["", *ways(journal), "", *columns([("case", "wanted", "measured", ""),
+    lines += ["", *ways(journal), "", *columns([("case", "target", "measured", ""),
                                                 *against_targets(journal, rounds)])]
     return lines

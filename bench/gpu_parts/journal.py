@@ -1,5 +1,5 @@
-"""What has been measured so far, in gpu.json: a result for each step of each section. It is written
-after every step, so that a call that ends early loses nothing."""
+"""The journal gpu.json, which holds a result for each step of each section. It is written after
+every step, so that a call that ends early loses nothing."""
 
 import json
 import shutil
@@ -7,11 +7,11 @@ import statistics
 from pathlib import Path
 
 OK, DIFFERS, REFUSED, FAILED, MISSING = "ok", "differs", "refused", "failed", "missing"
-IN_PART = "in part"  # all that was looked at is well, but not all was
+IN_PART = "in part"  # everything that was checked is correct, but not everything was checked
 
 
 class Stop(Exception):
-    """A step that has no result of its own: why, as one of the words above, and the reason."""
+    """A step cannot have a result. `status` is one of the words above; `reason` says why."""
 
     def __init__(self, status, reason):
         super().__init__(reason)
@@ -22,20 +22,23 @@ class Stop(Exception):
 
 
 def to_try_again(result):
-    """What failed is tried in one later call; what was missing in each, which costs little."""
+    """Return whether a later call should repeat this result: a failed step once, a step with
+    something missing always, since that is quick."""
     status = result.get("status")
     return status == MISSING or (status == FAILED and result.get("tries", 1) < 2)
 
 
 def sides_of(result):
-    """Results within a result, by name."""
+    """Return the results of the sides within a result, by name."""
     return {name: one for name, one in result.items() if isinstance(one, dict)}
 
 
 class Journal:
+    """The results of all calls with one folder."""
+
     def __init__(self, folder, about=None, copy=None):
-        """Goes on with what the folder holds: `about` says what there is of this call, and on which
-        machine. ValueError where the folder's is no journal."""
+        """Continue the journal of the folder, if there is one. `about` describes this call and its
+        machine; None only reads. Raise ValueError if the folder's gpu.json is not a journal."""
         self.path, self.copy = Path(folder) / "gpu.json", copy
         self.data = {"calls": [], "sections": {}}
         if self.path.exists():
@@ -58,11 +61,11 @@ class Journal:
         return self.data["sections"].get(section, {}).get("steps", {})
 
     def machine(self, result):
-        """Cards, driver and program that a result is of."""
+        """Return the GPUs, driver and program with which a result was measured."""
         return self.data["calls"][result["call"]].get("machine")
 
     def alike(self, section):
-        """The steps that this call's machine gave."""
+        """Return the steps that were measured with this call's GPUs, driver and program."""
         here = self.data["calls"][-1].get("machine")
         return {name: result for name, result in self.steps(section).items()
                 if self.machine(result) == here}
@@ -71,23 +74,23 @@ class Journal:
         return self.data["sections"].get(section, {}).get("complete", False)
 
     def has(self, section, step):
-        """A result, of all of the step."""
+        """Return whether a step has a complete result."""
         return not self.steps(section).get(step, {"partial": True}).get("partial")
 
     def finished(self, section, step):
-        """Whether a step is not to be run again."""
+        """Return whether a step need not run again."""
         result = self.steps(section).get(step, {})
         return self.has(section, step) and not any(
             map(to_try_again, [result, *sides_of(result).values()]))
 
     def expected(self, step):
-        """Seconds, by what steps like it took."""
+        """Return the expected seconds of a step, from the times of the steps like it."""
         took = [self.steps(step.section)[name]["took"] for name in step.like
                 if self.has(step.section, name)]
         return 1.3 * statistics.median(took) if took else step.seconds
 
     def put(self, section, step, result, took=0.0):
-        """Keeps a result, which takes the place of one in part or of a failed one."""
+        """Store a result; it replaces an earlier partial or failed one."""
         held = self.data["sections"].setdefault(section, {"steps": {}})
         held["complete"] = False
         before = held["steps"].get(step, {})
@@ -107,7 +110,8 @@ class Journal:
         self.data["sections"].pop(section, None)
 
     def forget_cardless(self, section):
-        """What a call without a card has said, which one that has it says anew."""
+        """Drop the results of calls without a GPU, so that a call with a GPU measures them
+        again."""
         held = self.data["sections"].get(section)
         if held:
             held["steps"] = {name: result for name, result in held["steps"].items()
@@ -115,14 +119,14 @@ class Journal:
             held["complete"] = False
 
     def forget_others(self, section):
-        """Keeps what this call's machine gave, and the file as it was under another name."""
+        """Keep only the results of this call's machine; save the old file under another name."""
         before = self.path.with_name(f"gpu-before-{len(self.data['calls'])}.json")
         if not before.exists():
             shutil.copyfile(self.path, before)
         self.data["sections"][section] = {"steps": self.alike(section), "complete": False}
 
     def state(self, section):
-        """One word or two on a section as a whole."""
+        """Return the state of a section as a whole, in one or two words."""
         steps = self.steps(section)
         if not steps:
             return "not run"

@@ -1,0 +1,85 @@
+#pragma once
+// Builds all parts of a run from its spec file, equally on every rank: graph, device, session.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.hpp"
+#include "comm/placement.hpp"
+#include "comm/world/world.hpp"
+#include "conform/stability.hpp"
+#include "graphs/placement.hpp"
+#include "graphs/proof/certificate.hpp"
+#include "graphs/schedules/staged.hpp"
+#include "program/memory.hpp"
+#include "program/spec.hpp"
+#include "train/device/device.hpp"
+#include "train/device/device_scope.hpp"
+#include "train/run/session.hpp"
+
+namespace dbench::program {
+
+/// The command-line arguments of `dbench run` and `dbench check`.
+struct RunArguments {
+    std::vector<std::string> specs;     ///< spec files; several are run one after another
+    std::vector<std::string> settings;  ///< the arguments of --set
+    std::string output;  ///< empty: the spec's; with several specs, the folder of their results
+    bool overwrite = false;
+    bool resume = false;  ///< continue from the newest checkpoint, if there is one
+    bool quiet = false;
+    std::vector<std::string> command;  ///< argv, for provenance
+};
+
+/// Reads, overrides and resolves every spec on rank 0 and returns the results on all ranks. With
+/// several specs it also checks that their outputs differ and that each may be written. Collective;
+/// throws UserError on all ranks.
+std::vector<Spec> read_specs(comm::World& world, const RunArguments& arguments);
+
+/// The slots to which the spec's placement assigned the ranks.
+struct RankPlacement {
+    graphs::Placement slots;  ///< slot of each rank; slots are the launcher's process numbers
+    /// Predicted seconds per iteration for the messages, with this placement and with the linear
+    /// one. Empty if the placement does not use links.
+    std::optional<double> seconds, linear_seconds;
+};
+
+/// All parts of one run on one rank. Members are declared so that the session is destroyed first.
+struct PreparedRun {
+    Spec spec;
+    comm::Placement placement;
+    std::shared_ptr<graphs::Schedule> graph;         ///< null for algorithms without a graph
+    std::optional<graphs::Certificate> certificate;  ///< of the first graph; rank 0 only
+    std::optional<conform::Growth> growth;        ///< of the algorithm on the graphs; rank 0 only
+    std::optional<RankPlacement> rank_placement;  ///< empty if ranks keep the launcher's numbers
+    std::unique_ptr<train::Device> device;        ///< of this rank
+    std::unique_ptr<train::DeviceScope> on_device;
+    std::unique_ptr<train::Session> session;
+};
+
+/// Builds everything that a run needs before its replicas are made, for training or for planning
+/// (`use`). Renumbers the ranks of `world` by the spec's placement, so another process may become
+/// rank 0. Collective; throws UserError on all ranks.
+PreparedRun prepare_run(comm::World& world, Spec spec,
+                        train::DevicePurpose use = train::DevicePurpose::training);
+
+/// Calls `work` on every rank. If it throws on some ranks, all ranks throw the error of the lowest
+/// of these. `need` is the memory demand to report if an allocation fails. Collective.
+template <class Work>
+void run_on_all_ranks(comm::World& world, Work&& work, const MemoryNeed& need = {}) {
+    std::string error;
+    bool user = false;
+    try {
+        work();
+    } catch (const base::UserError& e) {
+        error = e.what();
+        user = true;
+    } catch (const std::exception& e) {
+        user = is_out_of_memory(e);
+        error = user ? memory_message(e, need) : base::reason_of(e);
+    }
+    world.agree(error, user);
+}
+
+}  // namespace dbench::program

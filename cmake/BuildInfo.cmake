@@ -1,6 +1,6 @@
-# Writes what this build is into build_info.cpp, which dbench_base compiles. Included by CMakeLists.txt
-# it sets that up; run as a script at every build it brings the commit up to date, and touches the file
-# only if something changed, so that an unchanged tree compiles nothing.
+# Generates build_info.cpp (version, commit, compiler, flags), which dbench_base compiles. When CMakeLists.txt
+# includes this file, it defines the target. Every build then runs it as a script that updates the commit. The
+# script rewrites the file only if something changed, so an unchanged tree compiles nothing.
 
 if(NOT CMAKE_SCRIPT_MODE_FILE)
     set(info "${CMAKE_BINARY_DIR}/generated/build_info.cpp")
@@ -19,7 +19,7 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
     return()
 endif()
 
-# --no-optional-locks: a build must not disturb a git command that runs beside it.
+# --no-optional-locks: a build must not disturb a git command that runs concurrently.
 execute_process(COMMAND git --no-optional-locks rev-parse --short=12 HEAD WORKING_DIRECTORY "${SOURCE}"
     OUTPUT_VARIABLE COMMIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
 if(failed)

@@ -1,11 +1,11 @@
-# LibTorch as target dbench::torch: the folder that holds include/ and lib/, be it the `torch` package
-# of a Python environment or the unpacked LibTorch archive. Looked for in TORCH_ROOT, Torch_DIR,
-# CMAKE_PREFIX_PATH (libtorch or an environment), and last in DBENCH_VENV.
+# Finds LibTorch and defines the target dbench::torch. LibTorch is a folder with include/ and lib/: either
+# the `torch` package of a Python environment or the unpacked LibTorch archive. The search covers
+# TORCH_ROOT, Torch_DIR, CMAKE_PREFIX_PATH (LibTorch or an environment) and finally DBENCH_VENV.
 #
-# The package's own TorchConfig.cmake is not used: that of a wheel built with CUDA insists on a CUDA
-# toolkit, while the CPU build needs no more than libtorch_cpu and libc10.
+# This file does not use LibTorch's own TorchConfig.cmake, because the one of a wheel built with CUDA
+# requires a CUDA toolkit, while the CPU build needs only libtorch_cpu and libc10.
 #
-# With DBENCH_CUDA also dbench::nccl, and LibTorch_CUDNN_VERSION, LibTorch_NCCL_VERSION.
+# With DBENCH_CUDA it also defines dbench::nccl, LibTorch_CUDNN_VERSION and LibTorch_NCCL_VERSION.
 
 set(_torch_roots ${TORCH_ROOT} $ENV{TORCH_ROOT} ${LibTorch_ROOT})
 if(Torch_DIR)
@@ -31,11 +31,11 @@ if(LibTorch_DIR)
     string(REGEX REPLACE "[^0-9;]" "" _numbers "${_lines}")
     string(REPLACE ";" "." LibTorch_VERSION "${_numbers}")
 
-    # Older archives exist in two forms, one with the std::string of before C++11.
+    # Older archives exist in two variants; one uses the std::string from before C++11.
     file(STRINGS "${_lib}/libc10.so" _abi REGEX "__cxx11" LIMIT_COUNT 1)
     if(NOT _abi)
         message(FATAL_ERROR "LibTorch in ${LibTorch_DIR} was built with the pre-C++11 ABI, which does not link with "
-            "this compiler's standard library: take the archive named cxx11-abi, or let scripts/setup get one.")
+            "this compiler's standard library: use the archive named cxx11-abi, or let scripts/setup get one.")
     endif()
 
     add_library(dbench::torch INTERFACE IMPORTED)
@@ -47,12 +47,12 @@ if(LibTorch_DIR)
             message(FATAL_ERROR "LibTorch in ${LibTorch_DIR} has no CUDA (no libtorch_cuda.so): run "
                 "scripts/setup --cuda, or set TORCH_ROOT to a LibTorch with CUDA.")
         endif()
-        # NVIDIA's libraries lie beside the wheel; a LibTorch archive uses those of the system.
+        # A wheel brings NVIDIA's libraries in a neighbouring folder; a LibTorch archive uses those of the system.
         get_filename_component(_nvidia "${LibTorch_DIR}/../nvidia" ABSOLUTE)
         file(GLOB _cudart "${_nvidia}/*/lib/libcudart.so.*")
         if(_cudart AND NOT _cudart MATCHES "libcudart\\.so\\.${CUDAToolkit_VERSION_MAJOR}$")
             message(FATAL_ERROR "nvcc is of CUDA ${CUDAToolkit_VERSION_MAJOR}, but LibTorch ${LibTorch_VERSION} in "
-                "${LibTorch_DIR} is not: set CUDA_HOME to the toolkit that fits, or TORCH_ROOT to a LibTorch that fits.")
+                "${LibTorch_DIR} was built for another CUDA: set CUDA_HOME or TORCH_ROOT so that both versions match.")
         endif()
         find_path(NCCL_INCLUDE_DIR nccl.h HINTS "${_nvidia}/nccl/include" ${NCCL_ROOT}/include ${CUDAToolkit_INCLUDE_DIRS})
         find_library(NCCL_LIBRARY NAMES libnccl.so.2 nccl HINTS "${_nvidia}/nccl/lib" ${NCCL_ROOT}/lib ${CUDAToolkit_LIBRARY_DIR})
@@ -73,8 +73,8 @@ if(LibTorch_DIR)
         target_include_directories(dbench::nccl SYSTEM INTERFACE "${NCCL_INCLUDE_DIR}")
         target_compile_definitions(dbench::nccl INTERFACE DBENCH_NCCL=1)
         target_link_libraries(dbench::nccl INTERFACE "${NCCL_LIBRARY}")
-        # Nothing refers to a symbol of libtorch_cuda: it registers itself with libtorch_cpu when it is
-        # loaded, so the linker must not drop it.
+        # The linker must not drop libtorch_cuda although no symbol of it is used: it registers itself with
+        # libtorch_cpu when it is loaded.
         target_link_libraries(dbench::torch INTERFACE
             "-Wl,--push-state,--no-as-needed,${_lib}/libtorch_cuda.so,${_lib}/libc10_cuda.so,--pop-state")
     endif()

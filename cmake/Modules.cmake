@@ -1,20 +1,17 @@
-# A module is a folder of src/ and a static library dbench_<module>. To add a source file, put it there.
+# Modules: each folder of src/ becomes a static library dbench_<module>. New source files are found automatically.
 
 set(DBENCH_MODULES "")
 find_program(DBENCH_PYTHON3 python3)
 mark_as_advanced(DBENCH_PYTHON3)
 
-# dbench_module(module [BESIDE module...] [ALONE] [OPTIMISE level]): the module's library, which sees the modules declared
-# before it less those that it stands beside. A module without sources is an empty link. ALONE: each source is
-# compiled by itself, whatever DBENCH_UNITY says. OPTIMISE: instead of -O3 in a release, where no step spends its
-# time and the compiler would.
+# dbench_module(module [BESIDE module...] [ALONE] [OPTIMISE level]) defines the module's library. It may include the
+# modules declared before it, except those after BESIDE. A module without sources becomes an interface library.
+# ALONE: each source is compiled alone, regardless of DBENCH_UNITY. OPTIMISE: the optimisation level of release builds
+# instead of -O3, for modules in which no training step spends time, to shorten compilation.
 function(dbench_module module)
     cmake_parse_arguments(PARSE_ARGV 1 given "ALONE" "OPTIMISE" "BESIDE")
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${module}/*.cpp")
     list(REMOVE_ITEM sources "${CMAKE_SOURCE_DIR}/src/program/main.cpp")
-    if(DBENCH_UNITY AND DBENCH_PYTHON3 AND NOT given_ALONE)
-        dbench_group(sources ${module} "${CMAKE_SOURCE_DIR}/src")
-    endif()
     if(DBENCH_CUDA)
         file(GLOB_RECURSE kernels CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${module}/*.cu")
         list(APPEND sources ${kernels})
@@ -28,6 +25,9 @@ function(dbench_module module)
         add_library(dbench_${module} STATIC EXCLUDE_FROM_ALL ${sources})
         target_include_directories(dbench_${module} PUBLIC "${CMAKE_SOURCE_DIR}/src")
         target_link_libraries(dbench_${module} PUBLIC ${above})
+        if(NOT given_ALONE)
+            dbench_unity(dbench_${module})
+        endif()
         if(given_OPTIMISE)
             target_compile_options(dbench_${module} PRIVATE $<$<CONFIG:Release>:${given_OPTIMISE}>)
         endif()
@@ -39,41 +39,46 @@ function(dbench_module module)
     set(DBENCH_MODULES ${DBENCH_MODULES} ${module} PARENT_SCOPE)
 endfunction()
 
-# Replaces the sources in the list named by `variable`, which lie below `root`, by few that include them (see
-# unity.py), those that read LibTorch's headers apart from the others. CMake runs again when one changes: names may have come that
-# do not go together.
-function(dbench_group variable name root)
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${${variable}} "${CMAKE_SOURCE_DIR}/cmake/unity.py")
-    set(plain "")
-    set(torch "")
-    foreach(source ${${variable}})
-        dbench_reads_torch(found "${source}")
-        if(found)
-            list(APPEND torch "${source}")
-        else()
-            list(APPEND plain "${source}")
+# dbench_unity(target): with DBENCH_UNITY, compiles the target's C++ sources in groups, so that a full build reads each
+# header a few times instead of hundreds of times. Sources of one group share their unnamed namespaces: private names of
+# a module must differ (tests/checks/test_private_names.py). Sources that read LibTorch's headers form groups of their
+# own, and smaller ones, because each takes some 2 GB of memory.
+function(dbench_unity target)
+    if(NOT DBENCH_UNITY)
+        return()
+    endif()
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    set(plain_limit 1500)  # lines; a larger group would leave cores idle at the end of a build
+    set(torch_limit 500)
+    set(plain_group 0)
+    set(torch_group 0)
+    set(plain_lines 0)
+    set(torch_lines 0)
+    get_target_property(sources ${target} SOURCES)
+    list(FILTER sources INCLUDE REGEX "\\.cpp$")
+    foreach(source ${sources})
+        get_filename_component(source "${source}" ABSOLUTE)
+        dbench_reads_torch(reads_torch "${source}")
+        set(kind plain)
+        if(reads_torch)
+            set(kind torch)
         endif()
-    endforeach()
-    set(all "")
-    set(plain_lines 1500)
-    set(torch_lines 500)  # some 2 GB of memory
-    foreach(kind plain torch)
-        if(${kind})
-            execute_process(COMMAND "${DBENCH_PYTHON3}" "${CMAKE_SOURCE_DIR}/cmake/unity.py" "${root}"
-                "${CMAKE_BINARY_DIR}/unity" ${name}_${kind} ${${kind}_lines} ${${kind}} OUTPUT_VARIABLE grouped RESULT_VARIABLE failed
-                OUTPUT_STRIP_TRAILING_WHITESPACE)
-            if(failed)
-                message(FATAL_ERROR "cmake/unity.py failed (its message is above); -DDBENCH_UNITY=OFF does without it")
-            endif()
-            string(REPLACE "\n" ";" grouped "${grouped}")
-            list(APPEND all ${grouped})
+        file(STRINGS "${source}" lines)
+        list(LENGTH lines count)
+        math(EXPR total "${${kind}_lines} + ${count}")
+        if(total GREATER ${kind}_limit)
+            math(EXPR ${kind}_group "${${kind}_group} + 1")
+            set(total ${count})
         endif()
+        set(${kind}_lines ${total})
+        set_source_files_properties("${source}" PROPERTIES UNITY_GROUP ${kind}_${${kind}_group})
     endforeach()
-    set(${variable} ${all} PARENT_SCOPE)
+    set_target_properties(${target} PROPERTIES DBENCH_PLAIN_GROUPS ${plain_group})
 endfunction()
 
-# dbench_use(module PUBLIC|PRIVATE library...): PRIVATE libraries are linked into every program, but only
-# this module and its tests (by ${module}_uses) find their headers. A module that was not declared uses nothing.
+# dbench_use(module PUBLIC|PRIVATE library...) gives a module third-party libraries. PRIVATE libraries are linked into
+# every program, but only this module and its tests (through ${module}_uses) see their headers. Does nothing for a
+# module that was not declared.
 function(dbench_use module scope)
     if(NOT TARGET dbench_${module})
         return()
@@ -86,11 +91,11 @@ function(dbench_use module scope)
     set(${module}_uses ${${module}_uses} ${ARGN} PARENT_SCOPE)
 endfunction()
 
-# Whether a source reads LibTorch's headers, itself or through files of ours.
+# Sets `result` to TRUE if a source includes LibTorch's headers, directly or through headers of this project.
 function(dbench_reads_torch result file)
     get_property(known GLOBAL PROPERTY "dbench_reads_torch ${file}" SET)
     if(NOT known)
-        set_property(GLOBAL PROPERTY "dbench_reads_torch ${file}" FALSE)  # an answer, should there be a circle
+        set_property(GLOBAL PROPERTY "dbench_reads_torch ${file}" FALSE)  # ends the recursion if includes form a cycle
         set(found FALSE)
         get_filename_component(folder "${file}" DIRECTORY)
         file(STRINGS "${file}" lines REGEX "^[ \t]*#[ \t]*include ")
@@ -115,8 +120,8 @@ function(dbench_reads_torch result file)
     set(${result} ${found} PARENT_SCOPE)
 endfunction()
 
-# LibTorch's header, compiled once, for those sources of `target` that read it; the others never see it.
-# dbench_train makes it, what is named later shares it.
+# Precompiles LibTorch's header for the sources of `target` that include it, and for no others. dbench_train compiles
+# it once; later targets reuse it.
 function(dbench_precompile_torch target)
     get_target_property(type ${target} TYPE)
     if(type STREQUAL "INTERFACE_LIBRARY")
@@ -135,6 +140,14 @@ function(dbench_precompile_torch target)
             endif()
         endif()
     endforeach()
+    get_target_property(groups ${target} DBENCH_PLAIN_GROUPS)
+    if(NOT groups STREQUAL "groups-NOTFOUND")
+        foreach(group RANGE ${groups})
+            set_source_files_properties(
+                "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}.dir/Unity/unity_plain_${group}_cxx.cxx"
+                PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+        endforeach()
+    endif()
     if(target STREQUAL "dbench_train")
         target_precompile_headers(${target} PRIVATE <torch/torch.h>)
     elseif(any)

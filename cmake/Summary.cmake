@@ -1,4 +1,4 @@
-# What configure found, as a table.
+# Prints what the configuration found, as a table.
 
 function(dbench_row what found)
     string(LENGTH "${what}" used)
@@ -27,7 +27,7 @@ function(dbench_summary)
     if(DBENCH_TORCH)
         dbench_row("LibTorch" "${LibTorch_VERSION}, ${LibTorch_DIR}")
     else()
-        dbench_row("LibTorch" "off: no program")
+        dbench_row("LibTorch" "off: the program is not built")
     endif()
     dbench_row("MPI" "${MPI_C_VERSION}, ${mpi}")
     dbench_row("HDF5" "${HDF5_VERSION}, ${hdf5}")

@@ -1,4 +1,4 @@
-# How everything is compiled: language, warnings, optimisation, linker, compiler cache.
+# Compiler settings for all targets: language, warnings, optimisation, linker, compiler cache.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -8,20 +8,20 @@ if(NOT CMAKE_BUILD_TYPE)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, Debug, RelWithDebInfo" FORCE)
 endif()
 
-# -ffp-contract=off: a vector loop and its scalar tail must round alike, or results would depend on
-# where a range of columns is cut.
-# -fno-math-errno: nothing reads errno after a square root, and one that sets it is not vectorised.
+# -ffp-contract=off: a vector loop and its scalar remainder must round equally; otherwise results would
+# depend on where a range of columns is cut.
+# -fno-math-errno: nothing reads errno after a square root, and setting it would prevent vectorisation.
 set(DBENCH_COMPILE_OPTIONS -Wall -Wextra -fPIE -ffp-contract=off -fno-math-errno)
 set(CMAKE_CXX_FLAGS_RELEASE "-O3 -DNDEBUG")
 if(DBENCH_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # A grouped source is an included file, whose types GCC takes for those of a header.
+    # A grouped source is an included file, and GCC takes its types for those of a header.
     list(APPEND DBENCH_COMPILE_OPTIONS -Wno-subobject-linkage)
 endif()
 if(DBENCH_WERROR AND NOT DBENCH_SANITIZE)
     add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()
-# What depends on the optimiser's view: GCC 12 sees overlaps in std::string that are none, and what
-# sanitizers add to the code as uninitialised.
+# These warnings depend on the optimiser and give false positives: GCC 12 reports overlaps in std::string, and
+# uninitialised values in the code that sanitizers add.
 foreach(warning restrict stringop-overflow stringop-overread array-bounds maybe-uninitialized)
     if(DBENCH_SANITIZE OR warning STREQUAL "restrict")
         add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-${warning}>)
@@ -39,8 +39,8 @@ endif()
 
 find_program(DBENCH_CCACHE ccache)
 if(DBENCH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    # A precompiled header can only be cached if ccache need not look at its time stamps. Paths below the
-    # base directory are made relative, so that another clone finds what this one compiled.
+    # ccache can cache a precompiled header only if it ignores time stamps. It makes paths below the base
+    # directory relative, so that another clone finds what this one compiled.
     set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND};-E;env;CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}"
         "CCACHE_SLOPPINESS=pch_defines,time_macros;${DBENCH_CCACHE}")
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -75,14 +75,13 @@ if(DBENCH_CUDA)
         set(CMAKE_CUDA_ARCHITECTURES "80;90" CACHE STRING "GPU generations to compile for")
     endif()
     set(CMAKE_CUDA_STANDARD 20)
-    set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)  # the one that LibTorch brings
+    set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)  # shares the runtime with LibTorch
     enable_language(CUDA)
     if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc has C++20
         set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
         set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
     endif()
-    # --fmad=false: what -ffp-contract=off is to the host. A kernel that spills registers is an error.
-    # --expt-relaxed-constexpr: constexpr functions are functions of the device, too; that a kernel calls one that is not
-    # is an error.
+    # --fmad=false: the counterpart of -ffp-contract=off. A kernel that spills registers is an error.
+    # --expt-relaxed-constexpr: device code may call constexpr functions. Calling any other host function is an error.
     add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;--expt-relaxed-constexpr;--Werror=cross-execution-space-call;-Xcompiler=-fPIE;-Xptxas=--warn-on-spills,--warning-as-error>")
 endif()

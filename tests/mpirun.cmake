@@ -1,11 +1,11 @@
-# How a test starts ranks: DBENCH_MPIRUN (a list), and the variables that tests get.
+# Sets how a test starts ranks: DBENCH_MPIRUN (a list), and the environment variables of tests.
 
 set(DBENCH_MPIRUN ${MPIEXEC_EXECUTABLE})
 set(DBENCH_TEST_ENVIRONMENT OMP_NUM_THREADS=1 "DBENCH_TESTS=${CMAKE_CURRENT_SOURCE_DIR}" "DBENCH_PYTHON=${Python}")
 execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE version ERROR_QUIET)
-if(version MATCHES "Open MPI|OpenRTE|prte")  # others neither know nor need this
+if(version MATCHES "Open MPI|OpenRTE|prte")  # other implementations do not have these options
     list(APPEND DBENCH_MPIRUN --oversubscribe --bind-to none)
-    # Where munge is installed and does not run, PMIx asks for it for two seconds at every start.
+    # If munge is installed and does not run, PMIx waits for it for two seconds at every start.
     list(APPEND DBENCH_TEST_ENVIRONMENT OMPI_MCA_rmaps_base_oversubscribe=1 PMIX_MCA_psec=native)
     execute_process(COMMAND id -u OUTPUT_VARIABLE user OUTPUT_STRIP_TRAILING_WHITESPACE)
     if(user EQUAL 0)  # in a container

@@ -1,4 +1,4 @@
-"""The benchmarks find the Python that they need, or say in one line how to get it."""
+"""Tests that benchmarks find the Python that they need, or say in one line how to get it."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ BARE = [sys.executable, "-S", "-E"]  # a Python without the packages of its envi
 
 @pytest.fixture
 def checkout(tmp_path):
-    """The benchmarks alone, with no environment beside them."""
+    """Return a copy of the benchmarks without a Python environment."""
     for folder in ("bench", "scripts"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     return tmp_path
@@ -30,7 +30,7 @@ def test_without_h5py(checkout, name):
     found = ended(*BARE, checkout / "bench" / name)
     assert found.returncode == 2 and "run scripts/setup" in found.stderr
     assert found.stderr.count("\n") == 1
-    for environment in ".venv-cuda", ".venv":  # beside a build with CUDA alone; the first choice
+    for environment in ".venv-cuda", ".venv":  # .venv is preferred if both exist
         own = checkout / environment / "bin" / "python"
         own.parent.mkdir(parents=True)
         own.write_text(f"#!/bin/sh\necho that of {environment}: $*\n")
@@ -52,7 +52,7 @@ COMMANDS = sorted(path.name for path in (ROOT / "bench").iterdir()
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_each_says_what_it_is_for(name):
+def test_each_benchmark_has_a_help_text(name):
     path = ROOT / "bench" / name
     words = [sys.executable] if "python" in path.read_text().split("\n", 1)[0] else []
     found = ended(*words, path, "--help")

@@ -1,5 +1,5 @@
-"""Presets and spack.yaml, which are for machines that the tests do not have: at least well formed
-and complete."""
+"""Tests that presets and spack.yaml, which are for other machines, are at least well formed and
+complete."""
 
 import json
 import os
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SPACK = {"Threads": None, "nlohmann_json": "nlohmann-json",
          "Eigen3": "eigen", "MPI": "openmpi",
          "ZLIB": "zlib-api", "JPEG": "libjpeg-turbo",
-         "HDF5": "hdf5", "CLI11": "cli11"}  # by CMake's names
+         "HDF5": "hdf5", "CLI11": "cli11"}  # CMake's name: Spack's name
 
 
 def test_cmake_reads_every_preset_and_setup_knows_it():
@@ -38,7 +38,7 @@ def test_sites_have_a_preset_of_their_name():
     assert sites - {"ordinary"} <= presets and "cluster" in presets
 
 
-def test_spack_has_all_that_cmake_looks_for():
+def test_spack_has_all_packages_that_cmake_requires():
     yaml = pytest.importorskip("yaml", reason="no pyyaml: scripts/setup installs it")
     specs = yaml.safe_load((ROOT / "spack.yaml").read_text())["spack"]["specs"]
     names = {re.match(r"[a-z0-9-]+", spec).group() for spec in specs}
@@ -58,8 +58,8 @@ def executable(path, text):
 
 @pytest.fixture
 def setup(tmp_path):
-    """scripts/setup on a machine with a card, as far as to the Python environment, which it finds
-    it may not make; nothing is installed."""
+    """Return a function that runs scripts/setup on an emulated machine with a GPU. The script stops
+    at the Python environment, whose path is not writable, so nothing is installed."""
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
     (tmp_path / "taken").mkdir()
     executable(tmp_path / "bin" / "apt-get", "exit 1\n")
@@ -80,17 +80,17 @@ def setup(tmp_path):
     return call
 
 
-def test_setup_refuses_a_toolkit_of_another_cuda_before_it_downloads(setup, tmp_path):
+def test_setup_refuses_another_cuda_before_downloading(setup, tmp_path):
     said, error = setup("--cuda", nvcc="12.4")
-    assert said == "" and "bin/nvcc is of CUDA 12.4, and PyTorch from PyPI of CUDA 13" in error
+    assert said == "" and "bin/nvcc has CUDA 12.4, and PyTorch from PyPI has CUDA 13" in error
     assert "install NVIDIA's toolkit 13" in error and "TORCH_ROOT" in error
-    # What CUDA_HOME names goes before the search path; a LibTorch of one's own may fit.
+    # CUDA_HOME has priority over the search path; the user's own LibTorch may fit.
     executable(tmp_path / "13" / "bin" / "nvcc", 'echo "release 13.1, V13.1.0"\n')
     for variables in {"CUDA_HOME": str(tmp_path / "13")}, {"TORCH_ROOT": "/sw/libtorch"}:
         assert "nvcc" not in setup("--cuda", nvcc="12.4", **variables)[1]
-    # By itself it builds for the CPU, and says why.
+    # Without an option the script builds for the CPU and says why.
     said, error = setup(nvcc="12.4")
-    assert "is of CUDA 12.4, and PyTorch" in said and "): building for the CPU" in said
+    assert "has CUDA 12.4, and PyTorch" in said and "): building for the CPU" in said
     assert "for the CPU" not in setup(nvcc="13.0")[0]
 
 
@@ -103,13 +103,13 @@ def test_setup_names_the_folders_in_which_it_found_no_nvcc(setup, tmp_path):
 
 def test_setup_warns_of_a_driver_that_is_too_old(setup):
     said, _ = setup("--cuda", driver="550.54.14")
-    assert "warning: NVIDIA's driver is 550.54.14 here, and CUDA 13 wants 580 or newer" in said
+    assert "warning: NVIDIA's driver is 550.54.14 here, and CUDA 13 requires 580 or newer" in said
     for words, driver in (("--cuda", "580.95.05"), ("--cuda", "No devices"),
                           ("--no-cuda", "550.54.14")):
         assert "warning" not in setup(words, driver=driver)[0]
 
 
-def test_the_quickstart_is_of_the_cpu_and_keeps_a_build_with_cuda(tmp_path):
+def test_the_quickstart_uses_the_cpu_and_keeps_a_cuda_build(tmp_path):
     for name in "common.sh", "quickstart":
         (tmp_path / "scripts").mkdir(exist_ok=True)
         shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts" / name)

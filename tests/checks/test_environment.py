@@ -1,4 +1,4 @@
-"""What people may set in the environment stands in the tables of docs/command-line.md."""
+"""Tests that docs/command-line.md lists all environment variables of the project."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ SCRIPT = r"\$\{(DBENCH_\w+):-"  # a default of run.sbatch
 
 
 def read_by(folder, pattern):
-    """Variables that files of a folder read."""
+    """Yield the variables that files of a folder read."""
     for path in sorted((ROOT / folder).rglob("*")):
         if path.is_file() and path.suffix in ("", ".py", ".cpp", ".sbatch"):
             yield from re.findall(pattern, path.read_text())

@@ -1,4 +1,4 @@
-"""Every C++ source looks as clang-format would have it (version 14, which scripts/setup
+"""Tests that clang-format would not change any C++ source (version 14, which scripts/setup
 installs)."""
 
 import shutil

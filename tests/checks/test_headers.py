@@ -1,7 +1,7 @@
-"""Every header compiles alone: whoever includes it need not know what it uses. Most of the time
-goes into third-party headers, so several of ours are compiled at once where none can hide what
-another lacks. Those that read LibTorch's headers are compiled with these precompiled. Flags are
-those of the build that DBENCH_PROGRAM lies in."""
+"""Tests that every header includes what it uses, so that it compiles alone. Third-party headers
+take most of the time, so several headers are compiled together if none can hide a missing include
+of another. Headers that include LibTorch are compiled with a precompiled header. The flags are
+those of the build that contains DBENCH_PROGRAM."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ from test_layers import INCLUDE, MODULES, sources
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("DBENCH_PROGRAM", ROOT / "build/dbench")).parent
-# Standard headers, and the names that ours take from them.
+# Standard headers, with the names that this project uses from them.
 STANDARD = {name: set(taken.split()) for name, taken in {
     "algorithm": "any_of fill_n max min", "array": "array",
     "atomic": "atomic memory_order_acquire", "bit": "bit_cast bit_width countr_zero rotl",
@@ -47,7 +47,7 @@ def commands():
 
 @cache
 def text(header):
-    """Of a header of ours, without comments, includes and strings; "" of another."""
+    """Return a header of this project without comments, includes and strings; "" for others."""
     path = ROOT / "src" / header
     code = path.read_text() if path.exists() else ""
     return re.sub(r'//.*|^\s*#.*|"[^"\n]*"', "", code, flags=re.M)
@@ -55,7 +55,7 @@ def text(header):
 
 @cache
 def reached(header):
-    """What including `header`, a path below src, includes, itself too."""
+    """Return all headers that including `header` (a path below src) includes, itself among them."""
     path = ROOT / "src" / header
     names = [name for _, name in INCLUDE.findall(path.read_text())] if path.exists() else []
     return {header}.union(*map(reached, names))
@@ -66,7 +66,7 @@ def reads_torch(header):
 
 
 def declared(code):
-    """Names that stand at the start of lines, where clang-format indents no namespace."""
+    """Return the names declared in column 0; clang-format does not indent namespaces."""
     lines = "\n".join(re.findall(r"^(?!namespace )\w.*", code, re.M))
     kinds = r"\b(?:class|struct|enum|union|using|concept)\s+(?:class\s+)?(\w+)"
     return set(re.findall(kinds, lines)) | set(re.findall(r"(\w+)\s*[({=;\[]", lines))
@@ -74,16 +74,16 @@ def declared(code):
 
 @cache
 def covers(header):
-    """Whether all standard names that `header` uses are those of standard headers that it includes,
-    so that no other one matters to it."""
+    """Return whether `header` includes the standard headers of all standard names that it uses, so
+    that other headers cannot hide a missing include."""
     used = re.findall(r"\bstd::(\w+)|\b(\w+_(?:t|MAX))\b", text(header))
     had = set().union(*(STANDARD.get(name, ()) for name in reached(header)))
     return {a or b for a, b in used} <= had
 
 
 def hides(earlier, header):
-    """Whether `header`, behind `earlier`, might use what it does not include: of a third-party
-    header, or a name of a standard one or of ours."""
+    """Return whether `header`, compiled after `earlier`, might use something that it does not
+    include, from a third-party header, a standard header or a header of this project."""
     words = set(re.findall(r"\w+", text(header)))
     return any(not covers(header) if name in STANDARD
                else not text(name) or declared(text(name)) & words
@@ -91,7 +91,7 @@ def hides(earlier, header):
 
 
 def groups(headers):
-    """Lists of headers in an order in which none hides what a later one lacks."""
+    """Return lists of headers in an order in which none hides a missing include of a later one."""
     made = []
     for header in sorted(headers, key=lambda name: len(reached(name))):
         fits = (group for group in made if not any(hides(each, header) for each in group))
@@ -103,7 +103,7 @@ def groups(headers):
 
 
 def compiler(commands, module, torch):
-    """(words, folder) of a compilation of `module` without its source; None where there is none."""
+    """Return (words, folder) of a compilation of `module` without its source, or None."""
     for entry in commands:
         words = shlex.split(entry["command"])
         output = words[words.index("-o") + 1]
@@ -115,8 +115,8 @@ def compiler(commands, module, torch):
 
 
 def compiled(words, folder, lines):
-    """What the compiler says against `lines`; "" where it takes them. ccache, where there is one,
-    knows what has not changed: it wants sources in files, at the same place each time."""
+    """Return the compiler's errors about `lines`, or "". The lines go to a file with a fixed path,
+    so that ccache can skip unchanged ones."""
     base = BUILD / "headers" / hashlib.sha256(lines.encode()).hexdigest()[:16]
     base.parent.mkdir(exist_ok=True)
     base.with_suffix(".cpp").write_text(lines)
@@ -129,7 +129,7 @@ def compiled(words, folder, lines):
 
 
 def alone(commands, module, headers):
-    """What the compiler says against `headers`, which hide nothing from each other."""
+    """Return the compiler's errors about `headers`, which do not hide missing includes."""
     found = compiler(commands, module, any(map(reads_torch, headers)))
     words, folder = found or pytest.fail(f"no source like {headers}")
     return compiled(words, folder, "".join(f'#include "{header}"\n' for header in headers))
@@ -145,6 +145,6 @@ def test_headers_compile_alone(commands, module):
     assert not any(said), "\n".join(filter(None, said))
 
 
-def test_a_header_that_needs_another_is_found(commands):
+def test_a_missing_include_is_found(commands):
     words, folder = compiler(commands, "base", False)
     assert "vector" in compiled(words, folder, "std::vector<int> v;\n")

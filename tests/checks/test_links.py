@@ -1,4 +1,4 @@
-"""Links of documents to files and to headings lead somewhere."""
+"""Tests that links in documents lead to existing files and headings."""
 
 import re
 from pathlib import Path
@@ -10,14 +10,14 @@ DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def anchors(text):
-    """Of the headings, as GitHub makes them."""
+    """Yield the anchors of the headings, as GitHub makes them."""
     outside = re.sub(r"^ *```.*?^ *```", "", text, flags=re.M | re.S)
     for heading in re.findall(r"^#+ +(.*?) *$", outside, re.M):
         yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def broken(document, text):
-    """Links in `text`, the contents of `document`, that lead nowhere."""
+    """Yield the broken links in `text`, the contents of `document`."""
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
         if re.match(r"[a-z]+:", target):
             continue

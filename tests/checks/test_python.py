@@ -1,5 +1,5 @@
-"""Every Python file is as `ruff` wants it (ruff.toml: line length, imports, likely faults), the
-analysis package and the sweeps also as `mypy` does (mypy.ini: types)."""
+"""Tests that `ruff` accepts every Python file (ruff.toml: line length, imports, likely errors), and
+that `mypy` accepts the analysis package and the sweeps (mypy.ini: types)."""
 
 import importlib.util
 import subprocess
@@ -19,7 +19,7 @@ def run(tool, *arguments):
 
 
 def python_files():
-    """What git knows of, and scripts without a suffix that begin as Python."""
+    """Return all Python files that git knows, including Python scripts without a suffix."""
     listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"],
                             cwd=ROOT, check=True, capture_output=True, text=True).stdout
     for name in listed.splitlines():

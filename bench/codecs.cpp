@@ -84,8 +84,10 @@ int main(int argc, char** argv) {
             const std::vector<std::vector<algorithms::Incoming>> received{
                 {{0, 0.5, message.at(0, 0)}}};
             const double before = seconds_of(copy);
-            const double encode = seconds_of([&] { one.coder->encode(v, set, message, nullptr); });
-            const double add = seconds_of([&] { one.coder->add(x, received, set, nullptr); });
+            const double encode =
+                seconds_of([&] { one.coder->encode(v, set, message, arena::host_queue()); });
+            const double add =
+                seconds_of([&] { one.coder->add(x, received, set, arena::host_queue()); });
             const double copy_seconds = (before + seconds_of(copy)) / 2;
             if (round < 0) continue;
             copies.push_back(copy_seconds);

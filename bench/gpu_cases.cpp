@@ -25,32 +25,32 @@ std::vector<Summand> leaves(const CaseData& m) {
 /// Returns the number of elements of a set, including padding.
 int64_t elements(const CaseData& m) { return m.count() * m.layout().columns(); }
 
-using Sums = void (*)(std::span<const std::vector<Term>>, Rows, Columns, Queue*);
+using Sums = void (*)(std::span<const std::vector<Term>>, Rows, Columns, Queue&);
 
 template <Sums kSums, int kDegree>
-void mix(CaseData& m, Queue* queue) {
+void mix(CaseData& m, Queue& queue) {
     kSums(terms(m, kDegree), m.at(1), m.columns(), queue);
 }
 template <Sums kSums, int kDegree>
-void mix_in_place(CaseData& m, Queue* queue) {
+void mix_in_place(CaseData& m, Queue& queue) {
     kSums(terms(m, kDegree), m.at(0), m.columns(), queue);
 }
 
 template <bool kNesterov, bool kNorms>
-void sgd(CaseData& m, Queue* queue) {
+void sgd(CaseData& m, Queue& queue) {
     sgd_update(m.layout(), m.at(0), m.at(0), m.at(0), m.at(2), m.at(3), m.columns(),
                {0.1, 0.9, kNesterov, m.decay()}, kNorms ? m.sums() : nullptr, queue);
 }
 
 template <bool kDecoupled>
-void adam(CaseData& m, Queue* queue) {
+void adam(CaseData& m, Queue& queue) {
     const AdamHyperparameters numbers{0.1, 0.9, 0.99, 1e-8, 4, kDecoupled, m.decay()};
     adam_update(m.layout(), m.at(0), m.at(0), m.at(0), m.at(2), m.at(3), m.at(4),
                 kDecoupled ? m.at(5) : Rows{}, m.columns(), numbers, m.sums(), queue);
 }
 
 template <int kWindow>
-void accum_adam(CaseData& m, Queue* queue) {
+void accum_adam(CaseData& m, Queue& queue) {
     const AdamHyperparameters numbers{0.1, 0.9, 0.99, 1e-8, 4, true, m.decay()};
     accum_adam_update(m.layout(), m.at(0), m.at(0), m.at(0), m.at(2), m.at(3), m.at(4), m.at(6),
                       m.columns(), {numbers, kWindow}, m.sums(), queue);
@@ -58,7 +58,7 @@ void accum_adam(CaseData& m, Queue* queue) {
 
 /// Runs update, mixing and both norms in one pass; does nothing if such a pass does not exist.
 template <bool kAdam, MixOrder kOrder>
-void fused(CaseData& m, Queue* queue) {
+void fused(CaseData& m, Queue& queue) {
     const bool measured = m.sums() != nullptr;
     if (mixing_width(m.type(), m.count(), kOrder, measured) == 0) return;
     const Rows out = kOrder == MixOrder::adapt_then_combine ? m.at(0) : m.at(1);
@@ -75,33 +75,33 @@ void fused(CaseData& m, Queue* queue) {
 constexpr QgAdamHyperparameters kQgAdam{0.1, 0.9, 0.99, 1e-8, 3};
 
 template <Codec kCodec>
-void encoded(CaseData& m, Queue* queue) {
+void encoded(CaseData& m, Queue& queue) {
     encode(kCodec, m.type(), m.at(0).data, m.words(), elements(m), queue);
 }
 template <Codec kCodec>
-void decoded(CaseData& m, Queue* queue) {
+void decoded(CaseData& m, Queue& queue) {
     decode(kCodec, m.type(), m.words(), m.at(1).data, elements(m), queue);
 }
 template <Codec kCodec>
-void quantized(CaseData& m, Queue* queue) {
+void quantized(CaseData& m, Queue& queue) {
     quantize(kCodec, m.type(), m.at(0).data, m.at(1).data, elements(m), queue);
 }
 
 /// Adds two terms that use the same words.
 template <Codec kCodec>
-void coded(CaseData& m, Queue* queue) {
+void coded(CaseData& m, Queue& queue) {
     const CodedTerm terms[] = {{m.words(), 0.3}, {m.words(), 0.2}};
     coded_mean(kCodec, m.type(), m.at(0).data, terms, false, m.at(1).data, elements(m), queue);
 }
 template <Codec kCodec>
-void shifted(CaseData& m, Queue* queue) {
+void shifted(CaseData& m, Queue& queue) {
     coded_shift(kCodec, m.type(), m.at(0).data, m.at(2).data, false, m.at(1).data, elements(m),
                 queue);
 }
 
 /// Encodes all rows as messages; row i receives its own message and the next one's.
 template <class Form>
-void send_messages(CaseData& m, Queue* queue, const char* name, Form form) {
+void send_messages(CaseData& m, Queue& queue, const char* name, Form form) {
     if (!m.sums()) return;
     MessageParts<Form>& parts = m.parts(name, form);
     parts.encode(m.at(0), {1, 2, 0, 3, 0}, m.messages(), queue);
@@ -115,7 +115,7 @@ void send_messages(CaseData& m, Queue* queue, const char* name, Form form) {
 
 /// Does the same with messages of a hundredth of the elements.
 template <bool kLargest>
-void send_chosen_messages(CaseData& m, Queue* queue) {
+void send_chosen_messages(CaseData& m, Queue& queue) {
     if (!m.sums()) return;
     ChosenParts& parts = m.chosen(kLargest ? "largest" : "known", kLargest);
     std::vector<const uint32_t*> indices;
@@ -137,7 +137,7 @@ void send_chosen_messages(CaseData& m, Queue* queue) {
     parts.add(m.at(2), received, queue);
 }
 
-void send_low_rank(CaseData& m, Queue* queue) {
+void send_low_rank(CaseData& m, Queue& queue) {
     if (!m.sums()) return;
     LowRankParts& parts = m.low_rank();
     if (parts.bytes() > m.messages().stride * size_of(m.type()))
@@ -151,7 +151,7 @@ void send_low_rank(CaseData& m, Queue* queue) {
     parts.add(m.at(2), received, queue);
 }
 
-void send_over_links(CaseData& m, Queue* queue) {
+void send_over_links(CaseData& m, Queue& queue) {
     if (!m.sums() || m.count() < 3) return;
     CaseData::Links& all = m.links();
     const Rows messages = all.messages.rows();
@@ -169,7 +169,7 @@ void send_over_links(CaseData& m, Queue* queue) {
 }
 
 /// Moves row i towards the next row by the residues of both.
-void approach_by_residues(CaseData& m, Queue* queue) {
+void approach_by_residues(CaseData& m, Queue& queue) {
     if (!m.sums()) return;
     auto& parts = m.parts("residues", Residues{4, 0.7});
     const Draws draws{.root = 1, .purpose = 2, .iteration = 3, .shared = true};
@@ -185,7 +185,7 @@ void approach_by_residues(CaseData& m, Queue* queue) {
 
 /// Gathers windows; the first elements of a set are the values of bytes.
 template <Planes kPlanes>
-void gathered(CaseData& m, Queue* queue) {
+void gathered(CaseData& m, Queue& queue) {
     constexpr int64_t kValues = 3 * 256;
     if (elements(m) < kValues) return;
     gather_windows(m.pictures(), m.windows(), m.at(0).data, m.type(), kPlanes, m.at(1).data, queue);
@@ -193,7 +193,7 @@ void gathered(CaseData& m, Queue* queue) {
 
 /// Fills each tensor from the same rows, transposed as 2 x 3 matrices if the size allows it.
 template <bool kAdds>
-void filled(CaseData& m, Queue* queue) {
+void filled(CaseData& m, Queue& queue) {
     std::vector<RowPart> parts;
     for (const Tensor& tensor : m.layout().tensors()) {
         RowPart part{m.at(0).at(0, tensor.offset), m.at(0).stride, tensor.offset, tensor.numel};
@@ -204,7 +204,7 @@ void filled(CaseData& m, Queue* queue) {
 }
 
 /// Computes scores; rows are logits of ten classes, and the losses are the first elements of a set.
-void scored(CaseData& m, Queue* queue) {
+void scored(CaseData& m, Queue& queue) {
     constexpr int64_t kClasses = 10;
     Outputs all{m.at(0).data,
                 m.count(),
@@ -225,7 +225,7 @@ void scored(CaseData& m, Queue* queue) {
 /// Runs norm_relu and its gradients. Sets are images of sixteen channels; the first numbers of set
 /// 5 are the weights and all other per-channel values.
 template <bool kAdds>
-void normalised(CaseData& m, Queue* queue) {
+void normalised(CaseData& m, Queue& queue) {
     constexpr int64_t kChannels = 16;
     const Images images{m.type(), elements(m) / kChannels, kChannels};
     if (!m.sums() || elements(m) < 6 * kChannels || m.layout().columns() < kChannels) return;
@@ -249,15 +249,15 @@ void over_segments(CaseData& m, const Work& work) {
 
 const std::vector<Case>& cases() {
     static const std::vector<Case> all = {
-        {"copy", {1}, [](CaseData& m, Queue* q) { copy(m.at(0), m.at(1), m.columns(), q); }},
-        {"zero", {1}, [](CaseData& m, Queue* q) { fill_zero(m.at(1), m.columns(), q); }},
-        {"scale", {}, [](CaseData& m, Queue* q) { scale(m.at(0), m.columns(), 0.3, q); }},
+        {"copy", {1}, [](CaseData& m, Queue& q) { copy(m.at(0), m.at(1), m.columns(), q); }},
+        {"zero", {1}, [](CaseData& m, Queue& q) { fill_zero(m.at(1), m.columns(), q); }},
+        {"scale", {}, [](CaseData& m, Queue& q) { scale(m.at(0), m.columns(), 0.3, q); }},
         {"scale each",
          {},
-         [](CaseData& m, Queue* q) { scale_each(m.at(0), m.columns(), m.factors(), q); }},
+         [](CaseData& m, Queue& q) { scale_each(m.at(0), m.columns(), m.factors(), q); }},
         {"factors of norms",
          {},
-         [](CaseData& m, Queue* q) {
+         [](CaseData& m, Queue& q) {
              over_segments(m, [&] {
                  squares(m.layout(), m.at(0), m.columns(), m.sums(), q);
                  norm_factors(m.layout(), m.count(), m.sums(), FactorRule::at_most, 1,
@@ -266,7 +266,7 @@ const std::vector<Case>& cases() {
          }},
         {"sgd, no momentum",
          {1},
-         [](CaseData& m, Queue* q) {
+         [](CaseData& m, Queue& q) {
              sgd_update(m.layout(), m.at(1), m.at(0), m.at(0), m.at(2), {}, m.columns(),
                         {0.1, 0, false, m.decay()}, nullptr, q);
          }},
@@ -279,37 +279,37 @@ const std::vector<Case>& cases() {
         {"accum_adam at its end", {}, accum_adam<2>},
         {"qg_adam",
          {1},
-         [](CaseData& m, Queue* q) {
+         [](CaseData& m, Queue& q) {
              qg_adam_update(m.layout(), m.at(1), m.at(0), m.at(2), m.at(3), m.at(4), m.columns(),
                             kQgAdam, m.sums(), q);
          }},
         {"qg_adam, moments",
          {},
-         [](CaseData& m, Queue* q) {
+         [](CaseData& m, Queue& q) {
              qg_adam_moments(m.layout(), m.at(0), m.at(1), m.factors(), m.at(3), m.at(4),
                              m.columns(), kQgAdam, q);
          }},
         {"dadam",
          {},
-         [](CaseData& m, Queue* q) {
+         [](CaseData& m, Queue& q) {
              dadam_update(m.layout(), m.at(0), m.at(0), m.at(2), m.at(3), m.at(4), m.at(5),
                           m.columns(), {0.1, 0.9, 0.99, 0.8, 1e-8, 3}, m.sums(), q);
          }},
         {"largest moments",
          {},
-         [](CaseData& m, Queue* q) {
+         [](CaseData& m, Queue& q) {
              largest_moments(m.layout(), m.at(2), m.at(3), m.at(4), m.at(5), m.columns(), 0.9, 0.99,
                              1e-3, q);
          }},
         {"descent by size",
          {1},
-         [](CaseData& m, Queue* q) {
+         [](CaseData& m, Queue& q) {
              descend_by_size(m.layout(), m.at(1), m.at(0), m.at(2), m.at(6), m.columns(), 0.1, 1e-8,
                              m.sums(), q);
          }},
         {"adaptive approach",
          {},
-         [](CaseData& m, Queue* q) {
+         [](CaseData& m, Queue& q) {
              approach_adaptively(m.layout(), m.at(0), m.at(1), m.at(2), m.at(4), m.columns(),
                                  {0.5, 0.9, 2}, q);
          }},
@@ -322,12 +322,12 @@ const std::vector<Case>& cases() {
         {"change by 3 rows", {1}, mix<weighted_changes, 3>},
         {"tree sum",
          {1},
-         [](CaseData& m, Queue* q) {
+         [](CaseData& m, Queue& q) {
              tree_sum(m.type(), m.count(), leaves(m), m.at(1).data, m.columns(), q);
          }},
         {"tree mean",
          {1},
-         [](CaseData& m, Queue* q) {
+         [](CaseData& m, Queue& q) {
              tree_mean(m.type(), m.count(), leaves(m), m.at(1).data, m.columns(), q);
          }},
         {"fused sgd, ring, norms", {}, fused<false, MixOrder::adapt_then_combine>},
@@ -336,12 +336,12 @@ const std::vector<Case>& cases() {
         {"fused adam, combine while adapt", {1}, fused<true, MixOrder::combine_while_adapt>},
         {"squares",
          {},
-         [](CaseData& m, Queue* q) {
+         [](CaseData& m, Queue& q) {
              over_segments(m, [&] { squares(m.layout(), m.at(0), m.columns(), m.squared(), q); });
          }},
         {"moments",
          {},
-         [](CaseData& m, Queue* q) {
+         [](CaseData& m, Queue& q) {
              over_segments(m, [&] {
                  const Interval nodes[] = {{0, m.count()}};
                  tree_moments(m.layout(), m.count(), m.at(0), nodes, m.columns(), m.mean(), m.m2(),
@@ -350,7 +350,7 @@ const std::vector<Case>& cases() {
          }},
         {"moments of halves, combined",
          {},
-         [](CaseData& m, Queue* q) {
+         [](CaseData& m, Queue& q) {
              if (m.count() < 2) return;
              over_segments(m, [&] {
                  const int64_t half = tree_split({0, m.count()});
@@ -381,15 +381,15 @@ const std::vector<Case>& cases() {
         {"approach to a mean, float16", {1}, shifted<Codec::float16>},
         {"messages of bfloat16, by chance",
          {},
-         [](CaseData& m, Queue* q) {
+         [](CaseData& m, Queue& q) {
              send_messages(m, q, "half", Halves{Codec::bfloat16, true});
          }},
         {"messages of signs",
          {},
-         [](CaseData& m, Queue* q) { send_messages(m, q, "sign", Signs{}); }},
+         [](CaseData& m, Queue& q) { send_messages(m, q, "sign", Signs{}); }},
         {"messages of 4 bits and sign",
          {},
-         [](CaseData& m, Queue* q) {
+         [](CaseData& m, Queue& q) {
              send_messages(m, q, "levels", Levels{4, false});
          }},
         {"messages of the largest hundredth", {}, send_chosen_messages<true>},

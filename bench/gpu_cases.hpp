@@ -318,7 +318,7 @@ private:
 struct Case {
     const char* name;
     std::vector<size_t> results;  ///< sets of rows that the kernel writes without reading them
-    void (*run)(CaseData&, Queue*);
+    void (*run)(CaseData&, Queue&);
 };
 
 /// Returns every kernel in each of its variants.

@@ -48,18 +48,17 @@ void copy_on_host(void* to, const void* from, int64_t bytes) {
 }
 
 std::shared_ptr<void> host_memory(int64_t bytes) {
-    const Buffer buffer(DType::float64, 0, 1, (bytes + 7) / 8, arena::host_memory());
+    const Buffer buffer(DType::float64, 0, 1, (bytes + 7) / 8);
     return {std::make_shared<Buffer>(buffer), buffer.rows().data};
 }
 
 CopiedMemory host() { return {host_memory, copy_on_host}; }
 
-/// The device on which kernels run: its queue (null for the host), its memory and its plain copy of
-/// rows. This class is the host; subclasses are devices.
+/// The device on which kernels run: its queue, its memory and its plain copy of rows. This class is
+/// the host; subclasses are devices.
 struct Runner {
     virtual ~Runner() = default;
-    virtual void use_own_memory() {}  ///< makes kernels allocate their scratch memory on the device
-    virtual Queue* queue() { return nullptr; }
+    virtual Queue& queue() { return host_queue(); }
     virtual CopiedMemory place() { return host(); }
     virtual void finish() {}
     virtual void copy(void* to, const void* from, int64_t bytes) { copy_on_host(to, from, bytes); }
@@ -67,8 +66,8 @@ struct Runner {
 
 struct Emulated : Runner {
     EmulatedDevice device{1};
-    Queue* const queue_ = device.add_queue();
-    Queue* queue() override { return queue_; }
+    Queue& queue_ = device.add_queue();
+    Queue& queue() override { return queue_; }
     void finish() override { device.finish(); }
 };
 
@@ -87,11 +86,7 @@ struct OnGpu : Runner {
         }
         device.emplace(0);
     }
-    void use_own_memory() override {
-        set_default_memory(device->memory(), device->pinned_memory(), Space::device);
-    }
-    ~OnGpu() override { set_default_memory(nullptr); }
-    Queue* queue() override { return device->queues().compute; }
+    Queue& queue() override { return device->place().compute(); }
     void finish() override { arena::finish(queue(), "the benchmark's clock"); }
     CopiedMemory place() override {
         const auto copy = [this](void* to, const void* from, int64_t bytes) {
@@ -101,7 +96,7 @@ struct OnGpu : Runner {
             // cudaMemcpy may return before the copy has finished.
             check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
         };
-        return {device->memory(), copy};
+        return {device->place().memories().row_memory(), copy};
     }
     void copy(void* to, const void* from, int64_t bytes) override {
         check(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToDevice,
@@ -165,9 +160,7 @@ bool agrees(const Case& each, const Shape& shape, DType type, uint64_t seed, Run
     for (CaseData* m : {&expected, &found}) {
         for (const size_t set : each.results) m->fill_with_nan(set);
     }
-    set_default_memory(nullptr);
-    each.run(expected, nullptr);
-    runner.use_own_memory();
+    each.run(expected, host_queue());
     each.run(found, runner.queue());
     runner.finish();
     return expected.bytes() == found.bytes();
@@ -219,7 +212,6 @@ double median(std::vector<double> values) {
 void time_all(Runner& runner, int64_t rounds, int64_t rows, int64_t columns) {
     const Layout layout = one_tensor(columns);
     CaseData m({"", layout, rows, layout.all()}, DType::float32, 1, runner.place());
-    runner.use_own_memory();
     const int64_t set = rows * layout.columns() * size_of(DType::float32);
     const auto copy = [&] { runner.copy(m.at(1).data, m.at(0).data, set); };
     const auto moved = [](const Traffic& t) { return static_cast<double>(t.read + t.written); };

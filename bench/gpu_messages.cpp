@@ -103,7 +103,8 @@ int exchange(comm::World& world, int rounds) {
     const auto queue_on = [&](comm::CudaStream* stream) { return device.queue_on(stream); };
     const auto plane =
         comm::join_nccl(world, {comm::load_nccl(), comm::load_cuda(), queue_on}, card);
-    Row from(device.memory()), to(device.memory());
+    const arena::Memory& memory = device.place().memories().row_memory();
+    Row from(memory), to(memory);
     bool good = true;
     for (int round = 0; round < rounds; ++round) {
         good = one_round(world, *plane, from, to, round) && good;

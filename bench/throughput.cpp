@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
     optimizer->declare(replica.state());
 
     Executor executor(*model, replica);
-    algorithms::Timers timers;
+    algorithms::Timers timers{arena::host_queue()};
 
     data::Batch batch;
     batch.count = found->batch;

@@ -101,7 +101,7 @@ void Step::finish_mix_and_update(const comm::Token& token, arena::Rows out,
 
 bool Step::try_one_pass(arena::MixOrder order, arena::Rows out, arena::Columns columns,
                         double* squares_before_averaging) {
-    if (!queue) return false;
+    if (queue.immediate()) return false;
     const TimedScope scope(timers, Time::update);
     const auto means = exchange.local_averaging(round);
     if (!means) return false;

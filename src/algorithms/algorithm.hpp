@@ -67,7 +67,7 @@ struct Step {
     const Distillation& distillation;
     const Linearisation& linearisation;
     const arena::ReadOnlyArray<double>& no_decay;  ///< Per tensor [T], all 0.
-    arena::Queue* queue = nullptr;  ///< Queue that computes x and g; null on the host. See `wait`.
+    arena::Queue& queue;                           ///< The queue that computes x and g. See `wait`.
     /// Round of the following iteration. Has a value only if the rows of that iteration may be sent
     /// as soon as they are complete: its round is already known, and nothing is measured before its
     /// exchange.
@@ -92,9 +92,8 @@ struct Step {
                  arena::Columns columns);
     /// Copies `columns` of `from` to `to`.
     void copy(arena::Rows from, arena::Rows to, arena::Columns columns);
-    /// Waits until all launches on the queue have finished; returns at once without a queue. Needed
-    /// by algorithms that read or write elements on the host. `why` says what they access, for
-    /// messages.
+    /// Waits until all launches on the queue have finished. Needed by algorithms that read or write
+    /// elements on the host. `why` says what they access, for messages.
     void wait(const char* why) { arena::finish(queue, why); }
 
     /// Starts out = W rows for `columns` with the W of `round`, and returns at once. The rows must
@@ -120,7 +119,7 @@ struct Step {
     /// Finishes with out = (W - I) times the sent rows, see Exchange.
     void finish_change(const comm::Token& token, arena::Rows out);
     /// Computes x <- W (x - lr d(g, x)) in one pass (arena/updates/update_and_mix.hpp). Returns
-    /// false and does nothing if there is no such pass: without a queue, if the round uses rows of
+    /// false and does nothing if there is no such pass: on the host, if the round uses rows of
     /// other ranks, or if x must be measured between update and averaging.
     bool update_and_mix(arena::Columns columns);
     /// Finishes a start_mix of x with out = W x - lr d(g, x), in one pass if possible.

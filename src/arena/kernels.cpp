@@ -52,7 +52,7 @@ void on_host(const Copy<T>& body) {
 DBENCH_CLONES void on_host(const Scale<float>& body) { run_blocks(body); }
 DBENCH_CLONES void on_host(const Scale<double>& body) { run_blocks(body); }
 
-void fill_zero(Rows rows, Columns columns, Queue* queue) {
+void fill_zero(Rows rows, Columns columns, Queue& queue) {
     if (columns.count() <= 0) return;
     count_passes(rows.type, columns, 0, rows.count);
     const auto accesses = [&] { return std::vector<Access>{writes(rows, columns)}; };
@@ -61,7 +61,7 @@ void fill_zero(Rows rows, Columns columns, Queue* queue) {
     });
 }
 
-void copy(Rows from, Rows to, Columns columns, Queue* queue) {
+void copy(Rows from, Rows to, Columns columns, Queue& queue) {
     DBENCH_EXPECT(from.count == to.count && from.type == to.type && from.stride == to.stride);
     if (columns.count() <= 0 || from.data == to.data) return;
     count_passes(from.type, columns, from.count, from.count);
@@ -73,7 +73,7 @@ void copy(Rows from, Rows to, Columns columns, Queue* queue) {
     });
 }
 
-void scale(Rows rows, Columns columns, double factor, Queue* queue) {
+void scale(Rows rows, Columns columns, double factor, Queue& queue) {
     if (columns.count() <= 0) return;
     count_passes(rows.type, columns, rows.count, rows.count);
     const auto accesses = [&] { return std::vector<Access>{writes(rows, columns)}; };

@@ -1,8 +1,8 @@
 #pragma once
 // The main kernels over rows: weighted sums, zero, copy, scale, sums of squares, SGD and Adam
-// updates. All kernels work on a range of columns. With a queue a kernel is launched on the queue's
-// device; without one (`queue` null) it runs on the host before the call returns. No call allocates
-// memory per row; a call uses at most a small tile of scratch memory.
+// updates. All kernels work on a range of columns and are launched on a queue. On the host's queue,
+// the default, they run before the call returns. No call allocates memory per row; a call uses at
+// most a small tile of scratch memory.
 
 #include <span>
 #include <vector>
@@ -24,30 +24,31 @@ struct Term {
 /// each source row is read once from memory and each row of `out` is written once, whatever the
 /// number of terms.
 void weighted_sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns,
-                   Queue* queue = nullptr);
+                   Queue& queue = host_queue());
 
 /// Computes weighted means, for weights w that sum to one: out_i = b + sum_j w_j (x_j - b), where b
 /// is the row of the first term (at least one term). Equal rows are reproduced bit for bit,
 /// although weights in float32 do not sum to exactly one. If the weights sum to s, b counts with
 /// the factor s.
 void weighted_means(std::span<const std::vector<Term>> terms, Rows out, Columns columns,
-                    Queue* queue = nullptr);
+                    Queue& queue = host_queue());
 
 /// Computes only the difference part of weighted_means, sum_j w_j (x_j - b). Its rounding error is
 /// relative to the difference, not to b.
 void weighted_changes(std::span<const std::vector<Term>> terms, Rows out, Columns columns,
-                      Queue* queue = nullptr);
+                      Queue& queue = host_queue());
 
 /// Sets `columns` of all rows to zero.
-void fill_zero(Rows rows, Columns columns, Queue* queue = nullptr);
+void fill_zero(Rows rows, Columns columns, Queue& queue = host_queue());
 /// Copies `columns`. Both must have the same row count, element type and stride.
-void copy(Rows from, Rows to, Columns columns, Queue* queue = nullptr);
+void copy(Rows from, Rows to, Columns columns, Queue& queue = host_queue());
 /// Multiplies `columns` of all rows by `factor`.
-void scale(Rows rows, Columns columns, double factor, Queue* queue = nullptr);
+void scale(Rows rows, Columns columns, double factor, Queue& queue = host_queue());
 
 /// Computes the sum of squares per row and segment: out[i * S + s], S = layout.segments().size(),
 /// only for the segments in `columns`. Accumulators are float64 and add in a fixed order.
-void squares(const Layout& layout, Rows rows, Columns columns, double* out, Queue* queue = nullptr);
+void squares(const Layout& layout, Rows rows, Columns columns, double* out,
+             Queue& queue = host_queue());
 
 /// Sets found[i] to 1 if row i has a non-finite element in `columns`, else to 0. Runs on the host:
 /// `rows` must be in host-visible memory.
@@ -76,7 +77,7 @@ struct AdamHyperparameters {
 /// same order of additions as `squares`.
 void sgd_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient, Rows velocity,
                 Columns columns, const SgdHyperparameters& numbers, double* squared_update,
-                Queue* queue = nullptr);
+                Queue& queue = host_queue());
 /// Performs sgd_update with the base W x: the base of row i is what weighted_means computes from
 /// base[i]. The base is computed tile by tile in the CPU cache, so it is neither written to memory
 /// nor read from it. `out` must not be among the rows that are read. Runs on the host only.
@@ -88,7 +89,7 @@ void sgd_update_of_means(const Layout& layout, Rows out, std::span<const std::ve
 /// the second moment in the update (AMSGrad). For the other parameters see sgd_update.
 void adam_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient, Rows first,
                  Rows second, Rows largest, Columns columns, const AdamHyperparameters& numbers,
-                 double* squared_update, Queue* queue = nullptr);
+                 double* squared_update, Queue& queue = host_queue());
 /// Performs adam_update with the base W x, see sgd_update_of_means. Runs on the host only.
 void adam_update_of_means(const Layout& layout, Rows out, std::span<const std::vector<Term>> base,
                           Rows at, Rows gradient, Rows first, Rows second, Rows largest,

@@ -7,7 +7,6 @@
 #include <limits>
 #include <new>
 
-#include "arena/device/memory.hpp"
 #include "base/error.hpp"
 
 namespace dbench::arena {
@@ -45,11 +44,6 @@ std::shared_ptr<void> allocate(int64_t bytes) {
     return owner;
 }
 
-Memory row_allocator() {
-    Memory memory = default_row_memory();
-    return memory ? memory : host_memory();
-}
-
 }  // namespace
 
 Memory host_memory() {
@@ -57,12 +51,11 @@ Memory host_memory() {
 }
 
 Buffer::Buffer(DType type, int64_t first, int64_t count, int64_t stride)
-    : Buffer(type, first, count, stride, row_allocator()) {
-    rows_.space = default_row_space();
-}
+    : Buffer(type, first, count, stride, host_memory()) {}
 
-Buffer::Buffer(DType type, int64_t first, int64_t count, int64_t stride, const Memory& memory)
-    : rows_{nullptr, type, Space::host, first, count, stride} {
+Buffer::Buffer(DType type, int64_t first, int64_t count, int64_t stride, const Memory& memory,
+               Space space)
+    : rows_{nullptr, type, space, first, count, stride} {
     DBENCH_EXPECT(count >= 0 && stride >= 0);
     if (count == 0 || stride == 0) return;
     if (stride > std::numeric_limits<int64_t>::max() / 16 / count) throw std::bad_alloc();

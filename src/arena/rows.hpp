@@ -49,15 +49,20 @@ struct Rows {
 
 /// Allocates memory for rows: returns `bytes` zeroed bytes that start at a page.
 using Memory = std::function<std::shared_ptr<void>(int64_t bytes)>;
+/// Returns the allocator of the host's own memory, for rows that only the host accesses.
+Memory host_memory();
 
 /// Owns the zeroed, 64-byte aligned memory of rows. Large buffers use huge pages if the system
-/// provides them. The memory comes from the given allocator, which must be host-visible, or from
-/// the default of the process (memory.hpp).
+/// provides them. Code that may compute on a device makes rows by Memories::rows
+/// (device/memory.hpp) instead, which uses the device's memory.
 class Buffer {
 public:
     Buffer() = default;
+    /// Makes rows in the host's own memory.
     Buffer(DType type, int64_t first, int64_t count, int64_t stride);
-    Buffer(DType type, int64_t first, int64_t count, int64_t stride, const Memory& memory);
+    /// Makes rows in memory from an allocator, which is in `space`.
+    Buffer(DType type, int64_t first, int64_t count, int64_t stride, const Memory& memory,
+           Space space = Space::host);
 
     Rows rows() const { return rows_; }
     int64_t bytes() const { return rows_.count * rows_.stride * size_of(rows_.type); }

@@ -3,7 +3,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "arena/device/memory.hpp"
 #include "base/error.hpp"
 
 namespace dbench::arena {
@@ -18,12 +17,13 @@ void refuse_second(const std::deque<StateTable::Entry>& entries, const std::stri
 }  // namespace
 
 StateTable::StateTable(DType type, int64_t first, int64_t count, int64_t stride,
-                       Memory peer_readable)
+                       Memory peer_readable, Memories memories)
     : type_(type),
       first_(first),
       count_(count),
       stride_(stride),
-      peer_readable_(std::move(peer_readable)) {}
+      peer_readable_(std::move(peer_readable)),
+      memories_(std::move(memories)) {}
 
 Rows StateTable::declare(const std::string& name, Buffer buffer) {
     refuse_second(entries_, name);
@@ -34,11 +34,11 @@ Rows StateTable::declare(const std::string& name, Buffer buffer) {
 }
 
 Rows StateTable::rows(const std::string& name, int64_t stride) {
-    return declare(name, Buffer(type_, first_, count_, stride == 0 ? stride_ : stride));
+    return declare(name, memories_.rows(type_, first_, count_, stride == 0 ? stride_ : stride));
 }
 
 Rows StateTable::numbers(const std::string& name) {
-    return declare(name, Buffer(DType::float64, first_, count_, 1, host_visible_memory()));
+    return declare(name, memories_.host_visible_rows(DType::float64, first_, count_, 1));
 }
 
 Rows StateTable::declare_parameters() {
@@ -50,12 +50,12 @@ Rows StateTable::declare_parameters() {
 
 Buffer StateTable::scratch(int64_t stride) {
     elements_ += stride;
-    return {type_, first_, count_, stride};
+    return memories_.rows(type_, first_, count_, stride);
 }
 
 Buffer StateTable::host_visible_scratch(int64_t stride) {
     elements_ += stride;
-    return {type_, first_, count_, stride, host_visible_memory()};
+    return memories_.host_visible_rows(type_, first_, count_, stride);
 }
 
 Buffer StateTable::peer_readable_scratch() {

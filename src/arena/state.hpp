@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "arena/device/memory.hpp"
 #include "arena/rows.hpp"
 
 namespace dbench::arena {
@@ -14,11 +15,11 @@ namespace dbench::arena {
 /// Owns the state rows of a rank's replicas and knows the addresses of other state.
 class StateTable {
 public:
-    /// Sets the type, the replicas and the default stride of rows that are declared later.
-    /// `peer_readable` allocates memory that other ranks can read in place; null if no rank does
-    /// that.
+    /// Sets the type, the replicas and the default stride of rows that are declared later. Rows are
+    /// in `memories`, the memory of the rank's device. `peer_readable` allocates memory that other
+    /// ranks can read in place; null if no rank does that.
     StateTable(DType type, int64_t first, int64_t count, int64_t stride,
-               Memory peer_readable = nullptr);
+               Memory peer_readable = nullptr, Memories memories = {});
 
     /// Returns a table without replicas: declarations allocate nothing, and the table only counts
     /// what they would need.
@@ -51,6 +52,9 @@ public:
     /// rows.
     Buffer message() { return peer_readable_ ? peer_readable_scratch() : Buffer(); }
 
+    /// The memory of rows, for memory that is not counted in elements_per_replica.
+    const Memories& memories() const { return memories_; }
+
     /// Declares `bytes` bytes that another object owns (a counter, a cursor, a generator's state).
     void bytes(const std::string& name, void* data, size_t bytes);
     template <class T>
@@ -75,6 +79,7 @@ private:
     DType type_;
     int64_t first_, count_, stride_;
     Memory peer_readable_;
+    Memories memories_;
     int64_t elements_ = 0;
     std::deque<Entry> entries_;
 };

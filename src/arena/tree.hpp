@@ -38,13 +38,13 @@ struct Summand {
 /// last.end), which must be a node of the tree over n. `out` (address of column 0) may be one of
 /// the summands.
 void tree_sum(DType type, int64_t n, std::span<const Summand> summands, void* out, Columns columns,
-              Queue* queue = nullptr);
+              Queue& queue = host_queue());
 
 /// Computes the mean of summands that are means over their replicas. Two nodes of a and b replicas
 /// with means x and y give x + (y - x) b / (a + b). The mean of equal rows is therefore equal to
 /// them bit for bit, even if the result is a summand of another tree_mean.
 void tree_mean(DType type, int64_t n, std::span<const Summand> summands, void* out, Columns columns,
-               Queue* queue = nullptr);
+               Queue& queue = host_queue());
 
 /// Count, mean and second moment of a subtree of replicas, combined along the tree (Chan, Golub,
 /// LeVeque 1983). `mean` is a float64 row (address of column 0), `m2` has one number per segment
@@ -59,10 +59,10 @@ struct Moments {
 /// n). Writes mean columns and m2 of the segments inside `columns`: for node k to mean + k *
 /// layout.columns() and m2 + k * S.
 void tree_moments(const Layout& layout, int64_t n, Rows rows, std::span<const Interval> nodes,
-                  Columns columns, double* mean, double* m2, Queue* queue = nullptr);
+                  Columns columns, double* mean, double* m2, Queue& queue = host_queue());
 
 /// Combines partial moments that tile [0, n) into those of the root, over `columns`.
 void combine_moments(const Layout& layout, int64_t n, std::span<const Moments> parts,
-                     Columns columns, double* mean, double* m2, Queue* queue = nullptr);
+                     Columns columns, double* mean, double* m2, Queue& queue = host_queue());
 
 }  // namespace dbench::arena

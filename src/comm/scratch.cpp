@@ -12,13 +12,14 @@ struct ScratchPool::Shelf {
         int64_t since;  // value of `taken` when the block came back
     };
 
-    const arena::Memory memory;  // null: the default memory
+    const arena::Memories memories;
+    const bool frees;  // true if old idle blocks are freed
     std::mutex mutex;
     std::vector<Idle> free;  // oldest first
     int64_t taken = 0;
     int64_t in_use = 0, most_in_use = 0, on_shelf = 0;  // bytes
 
-    explicit Shelf(arena::Memory from = nullptr) : memory(std::move(from)) {}
+    Shelf(arena::Memories from, bool frees) : memories(std::move(from)), frees(frees) {}
 
     arena::Buffer take(int64_t bytes) {
         const std::lock_guard lock(mutex);
@@ -35,8 +36,7 @@ struct ScratchPool::Shelf {
             on_shelf -= buffer.bytes();
         } else {
             const int64_t elements = (bytes + 7) / 8;
-            buffer = memory ? arena::Buffer(arena::DType::float64, 0, 1, elements, memory)
-                            : arena::Buffer(arena::DType::float64, 0, 1, elements);
+            buffer = memories.rows(arena::DType::float64, 0, 1, elements);
         }
         in_use += buffer.bytes();
         most_in_use = std::max(most_in_use, in_use);
@@ -50,16 +50,17 @@ struct ScratchPool::Shelf {
         in_use -= buffer.bytes();
         on_shelf += buffer.bytes();
         free.push_back({std::move(buffer), taken});
-        while (!memory && on_shelf > most_in_use && taken - free.front().since > kMaxIdleTakes) {
+        while (frees && on_shelf > most_in_use && taken - free.front().since > kMaxIdleTakes) {
             on_shelf -= free.front().buffer.bytes();
             free.erase(free.begin());
         }
     }
 };
 
-ScratchPool::ScratchPool() : shelf_(std::make_shared<Shelf>()) {}
-ScratchPool::ScratchPool(arena::Memory memory)
-    : shelf_(std::make_shared<Shelf>(std::move(memory))) {}
+ScratchPool::ScratchPool(arena::Memories memories)
+    : shelf_(std::make_shared<Shelf>(std::move(memories), true)) {}
+ScratchPool::ScratchPool(const arena::Memory& memory)
+    : shelf_(std::make_shared<Shelf>(arena::Memories(memory, memory, arena::Space::host), false)) {}
 
 std::shared_ptr<char> ScratchPool::take(int64_t bytes) {
     auto buffer = std::make_shared<arena::Buffer>(shelf_->take(std::max<int64_t>(bytes, 64)));

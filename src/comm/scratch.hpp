@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "arena/device/memory.hpp"
 #include "arena/rows.hpp"
 
 namespace dbench::comm {
@@ -18,11 +19,11 @@ public:
     /// The pool may free an idle block after this many later calls of `take`.
     static constexpr int64_t kMaxIdleTakes = 1000;
 
-    /// Makes a pool of the default memory.
-    ScratchPool();
+    /// Makes a pool of blocks from the memory of rows.
+    explicit ScratchPool(arena::Memories memories);
     /// Makes a pool of blocks from `memory`. The pool never frees these blocks, because other
     /// processes or libraries may keep references to memory that they have seen once.
-    explicit ScratchPool(arena::Memory memory);
+    explicit ScratchPool(const arena::Memory& memory);
 
     /// Returns a block of at least `bytes` bytes, aligned to 64 bytes, with undefined contents. The
     /// block returns to the pool when the last copy of the handle is destroyed.

@@ -32,12 +32,12 @@ Matrix Compressor::compress(const Matrix& v, int64_t t, int part) const {
             [&](Eigen::Index column, int64_t c) { from.rows().row<double>(i)[c] = v(i, column); });
     }
     const algorithms::MessageSet set{seed_, t, part};
-    coder_->encode(from.rows(), set, messages.rows(), nullptr);
+    coder_->encode(from.rows(), set, messages.rows(), arena::host_queue());
     std::vector<std::vector<algorithms::Incoming>> own;
     for (Eigen::Index i = 0; i < v.rows(); ++i) {
         own.push_back({{i, 1, messages.rows().at(i, 0)}});
     }
-    coder_->add(to.rows(), own, set, nullptr);
+    coder_->add(to.rows(), own, set, arena::host_queue());
     Matrix out(v.rows(), v.cols());
     for (Eigen::Index i = 0; i < v.rows(); ++i) {
         for_all(

@@ -119,7 +119,7 @@ struct ProductionRun::Impl {
             world, placement, layout, spec,
             algorithms::RunSchedule(std::move(graph), row, how.algorithm, run));
         table.emplace(how.type, placement.begin(w.rank()), placement.count(w.rank()),
-                      layout.columns(), stepper->exchange().readable());
+                      layout.columns(), stepper->exchange().readable(), w.place().memories());
         table->declare_parameters();
         gradient = table->peer_readable_scratch();
         drawn = table->scratch();
@@ -167,7 +167,7 @@ struct ProductionRun::Impl {
 
     // Waits for launches: the host reads or writes their results next.
     void wait(const char* why = "rows that are compared") const {
-        arena::finish(world.queues().compute, why);
+        arena::finish(world.place().compute(), why);
     }
 
     Eigen::VectorXd read(const arena::Rows& rows, int64_t local) const {

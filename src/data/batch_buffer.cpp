@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <numeric>
 
-#include "arena/device/memory.hpp"
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "data/images.hpp"
@@ -20,7 +19,7 @@ static_assert(sizeof(int64_t) == sizeof(double));
 // The memory only grows: a short last batch keeps the memory of the long ones.
 void reserve(arena::Buffer& buffer, arena::DType type, int64_t count) {
     if (buffer.rows().stride >= count) return;
-    buffer = arena::Buffer(type, 0, 1, count, arena::host_memory());
+    buffer = arena::Buffer(type, 0, 1, count);
 }
 
 }  // namespace

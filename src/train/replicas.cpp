@@ -54,7 +54,7 @@ Replicas::Replicas(const Model& model, const comm::Placement& placement, int ran
       buffer_layout_(buffer_layout_of(model)),
       carried_layout_(carried_layout_of(model)),
       state_(type, placement.begin(rank), placement.count(rank), layout_.columns(),
-             std::move(readable)) {
+             std::move(readable), device.place().memories()) {
     const arena::Rows x = state_.declare_parameters();
     gradient_ = state_.peer_readable_scratch();
     const auto rows_of = [&](const char* name, const arena::Layout& layout) {
@@ -65,7 +65,7 @@ Replicas::Replicas(const Model& model, const comm::Placement& placement, int ran
     carried_ = rows_of("carried", carried_layout_);
     const torch::NoGradGuard no_grad;
     const auto& buffers = model.declaration().buffers;
-    arena::Queue* const queue = device.queues().compute;
+    arena::Queue& queue = device.place().compute();
     // The host computes the initial values on every device; nothing is on the queue yet.
     const auto host_row = [&](const arena::Rows& rows, int64_t i) {
         return arena::HostRows(rows.only(i), queue, "", arena::HostRows::State::replaced);

@@ -21,7 +21,7 @@ double norm_of_clipping(const Layout& layout, const Rows& rows, int64_t i) {
 }
 
 void clip(const Layout& layout, const Rows& g, double norm) {
-    algorithms::Clipping(norm).clip(layout, g);
+    algorithms::Clipping(norm).clip(layout, g, arena::host_queue());
 }
 
 void set_element(const Rows& rows, int64_t row, int64_t column, double value) {

@@ -48,11 +48,11 @@ CodedTensor coded(const Json& message, const arena::Layout& layout, const std::v
     std::fill(guards.begin(), guards.end(), std::byte(kGuard));
     const arena::Rows messages{wire.data(), kType, arena::Space::host, key.replica, 1, stride};
     const algorithms::MessageSet set{key.seed, key.iteration, key.part};
-    coder->encode(from.rows(), set, messages, nullptr);
+    coder->encode(from.rows(), set, messages, arena::host_queue());
     for (const std::byte guard : guards) REQUIRE(guard == std::byte(kGuard));
     std::vector<std::vector<algorithms::Incoming>> own(1);
     own[0].push_back({key.replica, 1, messages.at(0, 0)});
-    coder->add(to.rows(), own, set, nullptr);
+    coder->add(to.rows(), own, set, arena::host_queue());
     const float* const q = to.rows().row<float>(0);
     return {{q, q + v.size()}, bytes};
 }
@@ -253,14 +253,14 @@ void check_values(const Json& message, double tolerance, const Expected& expecte
         }
     }
     const algorithms::MessageSet set{kSeed, kIteration, kPart};
-    coder->encode(v, set, sent, nullptr);
+    coder->encode(v, set, sent, arena::host_queue());
     std::vector<std::vector<algorithms::Incoming>> heard(kRows);
     for (int64_t i = 0; i < kRows; ++i) {
         const int64_t next = (i + 1) % kRows;
         heard[static_cast<size_t>(i)] = {{kFirst + i, -0.5, sent.at(i, 0)},
                                          {kFirst + next, 0.75, sent.at(next, 0)}};
     }
-    coder->add(out, heard, set, nullptr);
+    coder->add(out, heard, set, arena::host_queue());
     for (size_t t = 0; t < layout.tensors().size(); ++t) {
         const arena::Tensor& tensor = layout.tensors()[t];
         INFO(tensor.numel << " elements");

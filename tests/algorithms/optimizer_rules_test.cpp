@@ -50,7 +50,8 @@ struct Bench {
 
     void step(double lr, int64_t number) { step(x.rows(), g.rows(), lr, number); }
     void step(arena::Rows rows, arena::Rows gradient, double lr, int64_t number) {
-        optimizer->step(rows, rows, rows, gradient, layout.all(), {lr, number}, nullptr);
+        optimizer->step(rows, rows, rows, gradient, layout.all(), {lr, number}, nullptr,
+                        arena::host_queue());
     }
     double at(int64_t replica, int tensor, int64_t element = 0) const {
         return x.rows().row<double>(replica)[layout.tensors()[tensor].offset + element];
@@ -186,7 +187,7 @@ TEST_CASE("the direction is taken at one point and applied to another") {
     base.rows().row<double>(1)[3] = 7;
     std::vector<double> squared(3 * bench.layout.segments().size());
     bench.optimizer->step(out.rows(), base.rows(), bench.x.rows(), bench.g.rows(),
-                          bench.layout.all(), {0.1, 1}, squared.data());
+                          bench.layout.all(), {0.1, 1}, squared.data(), arena::host_queue());
     CHECK(out.rows().row<double>(1)[3] == Approx(7 - 0.1 * (0.5 + 0.5 * 2)));
     CHECK(bench.at(1, 0, 3) == 2);
     REQUIRE(squared.size() == 9);

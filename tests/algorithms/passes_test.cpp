@@ -53,7 +53,7 @@ Passes passes(comm::World& world, const Json& algorithm, const Json& optimizer, 
         IterationRecord record;
         run.stepper->step(
             t, 0.1, [&](const auto& ready) { ready(run.layout.all()); }, record, silent);
-        arena::finish(world.queues().compute, "rows that go");
+        arena::finish(world.place().compute(), "rows that go");
         if (t < 2) continue;
         const double rows = 4.0 * static_cast<double>(run.layout.columns() * run.x.count);
         const arena::Traffic bytes =
@@ -91,7 +91,7 @@ TEST_CASE("A step of one process passes over each row the documented number of t
 TEST_CASE("On a queue an update and its averaging are one pass") {
     arena::EmulatedDevice device(1);
     comm::Membership member = comm::alone();
-    member.queues = {device.add_queue(), device.add_queue()};
+    member.place = {device.add_queue(), device.add_queue()};
     comm::World world{std::move(member)};
     for (const Json& order : {kAtc, kAwc}) {
         INFO(order.dump());
@@ -139,7 +139,7 @@ Norms norms(comm::World& world, const Json& order, arena::Traffic& mixed) {
             ready(run.layout.all());
         };
         run.stepper->step(t, 0.1, gradients, record, silent);
-        arena::finish(world.queues().compute, "norms that are recorded");
+        arena::finish(world.place().compute(), "norms that are recorded");
         record.settle();
         const auto add = [](const std::vector<double>& from, std::vector<double>& to) {
             to.insert(to.end(), from.begin(), from.end());
@@ -149,7 +149,7 @@ Norms norms(comm::World& world, const Json& order, arena::Traffic& mixed) {
         add(record.norm, out.parameters);
     }
     mixed = arena::traffic[static_cast<size_t>(arena::Kernel::mixing)];
-    arena::finish(world.queues().compute, "rows that go");
+    arena::finish(world.place().compute(), "rows that go");
     const arena::Rows x = run.table.parameters();
     out.x.assign(static_cast<const char*>(x.data),
                  static_cast<size_t>(x.count * x.stride) * sizeof(float));
@@ -162,7 +162,7 @@ TEST_CASE("The one-pass update on a queue computes the same norms as the host") 
     comm::World host{comm::alone()};
     arena::EmulatedDevice device(2);
     comm::Membership member = comm::alone();
-    member.queues = {device.add_queue(), device.add_queue()};
+    member.place = {device.add_queue(), device.add_queue()};
     comm::World queued{std::move(member)};
     for (const Json& order : {kAtc, kAwc}) {
         INFO(order.dump());

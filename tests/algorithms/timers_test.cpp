@@ -56,13 +56,13 @@ void check_iteration(const Times& times) {
 
 TEST_CASE("Times of a device count the time that it runs, not the time of the launches") {
     EmulatedDevice device(1);
-    arena::Queue& queue = *device.add_queue();
-    Timers timers(&queue);
+    arena::Queue& queue = device.add_queue();
+    Timers timers(queue);
     launch_iteration(timers, queue);
     Times times = timers.all();
     for (const TimeColumn& column : kTimeColumns) CHECK(times[column.time] == 0);
     CHECK_THROWS(Times(times).settle());  // The device has run nothing yet.
-    arena::finish(&queue, "the test");
+    arena::finish(queue, "the test");
     times.settle();
     check_iteration(times);
     const double step = times[Time::step];
@@ -75,9 +75,9 @@ TEST_CASE("A device's queues over streams measure the time of their streams") {
     arena::EmulatedStreams streams(device);
     arena::StreamDevice over(streams);
     const auto queue = over.queue_on(streams.add_stream());
-    Timers timers(queue.get());
+    Timers timers(*queue);
     launch_iteration(timers, *queue);
-    arena::finish(queue.get(), "the test");  // Also waits for the timestamp that was recorded last.
+    arena::finish(*queue, "the test");  // Also waits for the timestamp that was recorded last.
     Times times = timers.all();
     times.settle();
     check_iteration(times);
@@ -85,15 +85,15 @@ TEST_CASE("A device's queues over streams measure the time of their streams") {
 
 TEST_CASE("A phase's time on a device includes the device's waiting") {
     EmulatedDevice device(1);
-    arena::Queue& compute = *device.add_queue();
-    arena::Queue& other = *device.add_queue();
-    Timers timers(&compute);
+    arena::Queue& compute = device.add_queue();
+    arena::Queue& other = device.add_queue();
+    Timers timers(compute);
     timers.start();
     {
         const TimedScope exchange(timers, Time::exchange);
-        arena::finish(&compute, "the test");  // The phase has begun.
+        arena::finish(compute, "the test");  // The phase has begun.
         launch_sleep(other, 25);
-        arena::order(&other, &compute, "the exchange");
+        arena::order(other, compute, "the exchange");
     }
     timers.stop();
     CHECK(timers.seconds(Time::exchange) >= 0.025);
@@ -102,14 +102,14 @@ TEST_CASE("A phase's time on a device includes the device's waiting") {
 
 TEST_CASE("Shares of device times add up") {
     EmulatedDevice device(1);
-    arena::Queue& queue = *device.add_queue();
-    Timers timers(&queue);
+    arena::Queue& queue = device.add_queue();
+    Timers timers(queue);
     launch_iteration(timers, queue);
     Times one, quarter;
     one.add(timers.all(), 1);
     one[Time::delay] = 3;
     quarter.add(one, 0.25);
-    arena::finish(&queue, "the test");
+    arena::finish(queue, "the test");
     one.settle();
     quarter.settle();
     CHECK(quarter[Time::delay] == 0.75);
@@ -118,7 +118,7 @@ TEST_CASE("Shares of device times add up") {
 }
 
 TEST_CASE("Times of the host are available at once") {
-    Timers timers;
+    Timers timers(arena::host_queue());
     timers.start();
     {
         const TimedScope data(timers, Time::data);

@@ -123,11 +123,10 @@ TEST_CASE("elements with known indices are sent and added, also from several mes
         }
     }
     const std::vector<const uint32_t*> known{indices[0].data(), indices[1].data()};
-    Queue* queue = nullptr;
     EmulatedDevice device(3);
     std::vector<Buffer> results;
     for (const bool emulated : {false, true}) {
-        if (emulated) queue = device.add_queue();
+        Queue& queue = emulated ? device.add_queue() : host_queue();
         const Buffer messages(type, 0, kReplicas, parts.bytes() / size_of(type));
         const Buffer& out = results.emplace_back(rows_of(layout, type, Kind::any, 2));
         parts.send(rows.rows(), known, messages.rows(), queue);

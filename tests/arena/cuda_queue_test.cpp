@@ -16,13 +16,6 @@ namespace {
 
 #if DBENCH_CUDA
 
-/// Places rows and values in memory that both the device and the host can access while it lives.
-struct OnDevice {
-    CudaDevice device{0};
-    OnDevice() { set_default_memory(device.pinned_memory()); }
-    ~OnDevice() { set_default_memory(nullptr); }
-};
-
 bool skipped() {
     if (CudaDevice::count() > 0) return false;
     WARN("skipped: no CUDA device");
@@ -31,8 +24,8 @@ bool skipped() {
 
 TEST_CASE("every kernel gives the host's bits on a CUDA device") {
     if (skipped()) return;
-    OnDevice on;
-    const Queues queues = on.device.queues();
+    CudaDevice device(0);
+    const Place place = device.place();
     const DType type = GENERATE(DType::float32, DType::float64);
     const int64_t all = ragged_layout().columns();
     const Columns columns =
@@ -41,11 +34,11 @@ TEST_CASE("every kernel gives the host's bits on a CUDA device") {
     for (const cases::Case& kernel : cases::kKernels) {
         INFO(kernel.name << ", columns " << columns.begin << " to " << columns.end);
         cases::Material host(before);
-        kernel.run(host, nullptr);
-        for (Queue* const queue : {queues.compute, queues.exchange}) {
-            cases::Material there(before);
-            kernel.run(there, queue);
-            finish(queue, "a kernel");
+        kernel.run(host, host_queue());
+        for (Queue* const queue : {&place.compute(), &place.exchange()}) {
+            cases::Material there(before, place.memories());
+            kernel.run(there, *queue);
+            finish(*queue, "a kernel");
             const bool same = there == host;
             CHECK(same);
         }
@@ -54,23 +47,24 @@ TEST_CASE("every kernel gives the host's bits on a CUDA device") {
 
 TEST_CASE("queues of a CUDA device respect events and keep memory alive until launches have run") {
     if (skipped()) return;
-    OnDevice on;
-    const Queues queues = on.device.queues();
+    CudaDevice device(0);
+    const Place place = device.place();
     constexpr int64_t kColumns = int64_t{1} << 20;
-    const Buffer x(DType::float64, 0, 1, kColumns), y(DType::float64, 0, 1, kColumns);
+    const Buffer x = place.host_visible_rows(DType::float64, 0, 1, kColumns);
+    const Buffer y = place.host_visible_rows(DType::float64, 0, 1, kColumns);
     double* const first = x.rows().row<double>(0);
     std::fill_n(first, kColumns, 1.0);
     auto memory = std::make_shared<int>(1);
     const std::weak_ptr<int> still(memory);
     for (int k = 0; k < 20; ++k) {
-        scale(x.rows(), {0, kColumns}, 2, queues.compute);
-        order(queues.compute, queues.exchange, "scaled");
-        scale(x.rows(), {0, kColumns}, 0.75, queues.exchange);
-        order(queues.exchange, queues.compute, "scaled");
+        scale(x.rows(), {0, kColumns}, 2, place.compute());
+        order(place.compute(), place.exchange(), "scaled");
+        scale(x.rows(), {0, kColumns}, 0.75, place.exchange());
+        order(place.exchange(), place.compute(), "scaled");
     }
-    copy(x.rows(), y.rows(), {0, kColumns}, queues.compute);
-    keep(queues.compute, std::move(memory));
-    finish(queues.compute, "a copy");
+    copy(x.rows(), y.rows(), {0, kColumns}, place.compute());
+    keep(place.compute(), std::move(memory));
+    finish(place.compute(), "a copy");
     CHECK(still.expired());
     const double expected = std::pow(1.5, 20);
     const double* const copied = y.rows().row<double>(0);

@@ -31,14 +31,20 @@ public:
     /// `forgotten` is the index of a wait that is omitted, counted from 0; -1 omits none.
     explicit EmulatedDevice(uint64_t seed, int64_t forgotten = -1, Pace pace = Pace::late)
         : random_(seed, base::Purpose::graph), forgotten_(forgotten), pace_(pace) {}
-    Queue* add_queue() {
+    Queue& add_queue() {
         queues_.push_back(std::make_unique<EmulatedQueue>(*this, static_cast<int>(queues_.size())));
-        return queues_.back().get();
+        return *queues_.back();
     }
 
-    /// Makes the device check that launches only access `memory`, which must outlive the device.
-    /// Without this call all memory is allowed.
-    void set_visible_memory(const SeenMemory& memory) { seen_ = &memory; }
+    /// Gives the queues that are added later this memory. By default it is the host's own memory.
+    void set_memories(Memories memories) { memories_ = std::move(memories); }
+    /// Does the same, and makes the device check that launches only access `memory`, which must
+    /// outlive the device. Without this call launches may access all memory.
+    void set_visible_memory(const SeenMemory& memory) {
+        seen_ = &memory;
+        memories_ = memory.memories();
+    }
+    const Memories& memories() const { return memories_; }
 
     /// Omits all waits with this reason.
     void omit_wait(std::string why) { left_out_ = std::move(why); }
@@ -76,9 +82,9 @@ public:
     }
     /// Launches an operation in which other devices take part. After it has begun, `over` is called
     /// repeatedly until it returns true.
-    void share(Queue* queue, Launch launch, std::function<bool()> over) {
+    void share(Queue& queue, Launch launch, std::function<bool()> over) {
         const std::lock_guard lock(mutex_);
-        static_cast<EmulatedQueue*>(queue)->add(std::move(launch), nullptr, std::move(over));
+        static_cast<EmulatedQueue&>(queue).add(std::move(launch), nullptr, std::move(over));
     }
     /// Runs everything that was launched.
     void finish() {
@@ -102,7 +108,8 @@ private:
 
     class EmulatedQueue : public Queue {
     public:
-        EmulatedQueue(EmulatedDevice& device, int number) : device_(device), number_(number) {}
+        EmulatedQueue(EmulatedDevice& device, int number)
+            : Queue(device.memories_), device_(device), number_(number) {}
         void launch(Launch launch) override {
             stumble();
             const std::lock_guard lock(device_.mutex_);
@@ -333,6 +340,7 @@ private:
     int64_t forgotten_, waits_ = 0, copies_ = 0;
     Pace pace_;
     const SeenMemory* seen_ = nullptr;
+    Memories memories_;
     std::string left_out_;
     std::set<std::string> reasons_;
     std::vector<std::string> conflicts_;

@@ -18,7 +18,7 @@ public:
     explicit EmulatedStreams(EmulatedDevice& device, uint64_t seed = 1)
         : device_(device), random_(seed, base::Purpose::graph) {}
 
-    void* add_stream() { return device_.add_queue(); }
+    void* add_stream() { return &device_.add_queue(); }
     /// Lets events pass after some queries (true), or never (false).
     void set_events_pass(bool passes) { passes_ = passes; }
     /// Number of copies that exist.

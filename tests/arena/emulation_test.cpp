@@ -21,7 +21,7 @@ TEST_CASE("every kernel gives the host's bits on an emulated device") {
     for (const cases::Case& kernel : kKernels) {
         INFO(kernel.name << ", columns " << columns.begin << " to " << columns.end);
         Material host(before), emulated(before);
-        kernel.run(host, nullptr);
+        kernel.run(host, host_queue());
         EmulatedDevice device(static_cast<uint64_t>(columns.end));
         kernel.run(emulated, device.add_queue());
         CHECK(emulated == before);  // Nothing has run yet.
@@ -44,10 +44,10 @@ TEST_CASE("the scratch memory of a block suffices for as many rows as a GPU hold
         Buffer mixed, mean;
         HostVisibleArray<double> means, m2;
     };
-    const auto run = [&](Queue* queue) {
+    const auto run = [&](Queue& queue) {
         Results r{random_rows(layout, type, count, 3), Buffer(type, 0, 1, layout.columns()),
-                  HostVisibleArray<double>(static_cast<size_t>(layout.columns())),
-                  HostVisibleArray<double>(layout.segments().size())};
+                  host_memories().values<double>(static_cast<size_t>(layout.columns())),
+                  host_memories().values<double>(layout.segments().size())};
         std::vector<std::vector<Term>> ring;
         std::vector<Summand> leaves;
         for (int64_t i = 0; i < count; ++i) {
@@ -61,7 +61,7 @@ TEST_CASE("the scratch memory of a block suffices for as many rows as a GPU hold
         weighted_means(ring, r.mixed.rows(), all, queue);
         return r;
     };
-    const Results host = run(nullptr);
+    const Results host = run(host_queue());
     EmulatedDevice device(11);
     const Results emulated = run(device.add_queue());
     device.finish();

@@ -32,9 +32,9 @@ TEST_CASE("the host reads rows of a device after the queue's launches, and write
     const SeenMemory memory(space);
     EmulatedDevice device(seed, -1, pace);
     device.set_visible_memory(memory);
-    Queue* const queue = device.add_queue();
-    const Buffer x(DType::float64, 3, 2, kHostRowsColumns),
-        y(DType::float64, 3, 2, kHostRowsColumns);
+    Queue& queue = device.add_queue();
+    const Buffer x = memory.memories().rows(DType::float64, 3, 2, kHostRowsColumns);
+    const Buffer y = memory.memories().rows(DType::float64, 3, 2, kHostRowsColumns);
     REQUIRE(x.rows().space == space);
     {
         HostRows host(x.rows(), queue, "", State::replaced);
@@ -64,9 +64,10 @@ TEST_CASE("without a wait the copy has old contents") {
     for (const State state : {State::computed, State::settled}) {
         const SeenMemory memory(Space::device);
         EmulatedDevice device(1);
+        device.set_memories(memory.memories());
         device.omit_wait("rows that are read");
-        Queue* const queue = device.add_queue();
-        const Buffer x(DType::float64, 0, 1, kHostRowsColumns);
+        Queue& queue = device.add_queue();
+        const Buffer x = memory.memories().rows(DType::float64, 0, 1, kHostRowsColumns);
         HostRows host(x.rows(), queue, "", State::replaced);
         std::fill_n(host.rows().row<double>(0), kHostRowsColumns, 1.5);
         host.write_back();
@@ -77,16 +78,17 @@ TEST_CASE("without a wait the copy has old contents") {
     }
 }
 
-TEST_CASE("rows of the host need no queue, and rows of a device need one") {
+TEST_CASE("rows of the host need no device's queue, and rows of a device need one") {
     const Buffer x(DType::float64, 0, 1, kHostRowsColumns);
-    HostRows host(x.rows(), nullptr, "rows that are read");
+    HostRows host(x.rows(), host_queue(), "rows that are read");
     CHECK(host.rows().data == x.rows().data);
     host.write_back();
     const SeenMemory memory(Space::device);
-    const Buffer there(DType::float64, 0, 1, kHostRowsColumns);
-    CHECK_THROWS(HostRows(there.rows(), nullptr, "rows that are read"));
+    const Buffer there = memory.memories().rows(DType::float64, 0, 1, kHostRowsColumns);
+    CHECK_THROWS(HostRows(there.rows(), host_queue(), "rows that are read"));
     // Host-visible memory is used for rows that the host itself accesses.
-    const Buffer reached(DType::float64, 0, 1, kHostRowsColumns, host_visible_memory());
+    const Buffer reached =
+        memory.memories().host_visible_rows(DType::float64, 0, 1, kHostRowsColumns);
     CHECK(reached.rows().space == Space::host);
     CHECK(memory.holds(writes(reached.rows(), kAll)));
 }
@@ -98,10 +100,10 @@ TEST_CASE("a row is filled from any memory, in parts if it is long") {
     const SeenMemory memory(space);
     EmulatedDevice device(1);
     device.set_visible_memory(memory);
-    Queue* const queue = device.add_queue();
+    Queue& queue = device.add_queue();
     std::vector<float> from(static_cast<size_t>(count));
     std::iota(from.begin(), from.end(), 1.0f);
-    const Buffer x(DType::float32, 0, 1, count + 16);
+    const Buffer x = memory.memories().rows(DType::float32, 0, 1, count + 16);
     fill(x.rows(), from.data(), count * 4, queue);
     const std::vector<float> expected = from;
     std::fill(from.begin(), from.end(), 0.0f);

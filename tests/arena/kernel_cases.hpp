@@ -30,17 +30,23 @@ struct Material {
     Columns columns;
     std::vector<Buffer> rows;
     std::vector<double> decay = {0, 0.1, 0, 0.2, 0.1, 0, 0.3};
-    HostVisibleArray<double> squared, mean, m2, factor = {1, 2, 0.5, 0.1, 3};
+    HostVisibleArray<double> squared, mean, m2, factor;
     HostVisibleArray<uint16_t> words;
-    HostVisibleArray<Window> windows = {{3, 0, 0, false}, {0, -3, 2, true}, {3, 1, -4, false}};
+    HostVisibleArray<Window> windows;
 
-    Material(DType type, Columns in)
+    /// Everything is in host-visible memory.
+    Material(DType type, Columns in, const Memories& memories = host_memories())
         : columns(in),
-          squared(kRows * layout.segments().size(), -1),
-          mean(static_cast<size_t>(layout.columns()), -1),
-          m2(layout.segments().size(), -1),
-          words(static_cast<size_t>(layout.columns())) {
-        for (uint64_t k = 0; k < 7; ++k) rows.push_back(random_rows(layout, type, kRows, k));
+          squared(memories.values<double>(kRows * layout.segments().size(), -1)),
+          mean(memories.values<double>(static_cast<size_t>(layout.columns()), -1)),
+          m2(memories.values<double>(layout.segments().size(), -1)),
+          factor(memories.copy_of(std::vector<double>{1, 2, 0.5, 0.1, 3})),
+          words(memories.values<uint16_t>(static_cast<size_t>(layout.columns()))),
+          windows(memories.copy_of(
+              std::vector<Window>{{3, 0, 0, false}, {0, -3, 2, true}, {3, 1, -4, false}})) {
+        for (uint64_t k = 0; k < 7; ++k) {
+            rows.push_back(random_rows(layout, type, kRows, k, 0, memories));
+        }
         for (const size_t moment : {4, 5}) {  // Second moments are not negative.
             with_type(type, [&]<class T>() {
                 for (int64_t c = 0; c < kRows * layout.columns(); ++c) {
@@ -50,15 +56,19 @@ struct Material {
             });
         }
     }
-    Material(const Material& other)
+    /// A copy in other memory.
+    Material(const Material& other, const Memories& memories = host_memories())
         : columns(other.columns),
-          squared(other.squared),
-          mean(other.mean),
-          m2(other.m2),
-          words(other.words) {
+          squared(memories.copy_of(other.squared)),
+          mean(memories.copy_of(other.mean)),
+          m2(memories.copy_of(other.m2)),
+          factor(memories.copy_of(other.factor)),
+          words(memories.copy_of(other.words)),
+          windows(memories.copy_of(other.windows)) {
         for (const Buffer& from : other.rows) {
             const Rows r = from.rows();
-            const Buffer& to = rows.emplace_back(r.type, r.first, r.count, r.stride);
+            const Buffer& to =
+                rows.emplace_back(memories.host_visible_rows(r.type, r.first, r.count, r.stride));
             std::memcpy(to.rows().data, r.data, static_cast<size_t>(from.bytes()));
         }
     }
@@ -88,13 +98,19 @@ struct Material {
     }
 };
 
+/// Returns rows that launches on the queue and the host access.
+inline std::shared_ptr<Buffer> shared_rows(const Queue& queue, DType type, int64_t first,
+                                           int64_t count, int64_t stride) {
+    return std::make_shared<Buffer>(queue.memories().host_visible_rows(type, first, count, stride));
+}
+
 struct Case {
     const char* name;
-    void (*run)(Material&, Queue*);
+    void (*run)(Material&, Queue&);
 };
 
 template <int kDegree, bool kInPlace>
-void mix(Material& m, Queue* queue) {
+void mix(Material& m, Queue& queue) {
     const Rows out = kInPlace ? m.at(0) : m.at(1);
     weighted_sums(m.terms(m.at(0), kDegree), out, m.columns, queue);
     weighted_means(m.terms(m.at(0), kDegree), out, m.columns, queue);
@@ -102,7 +118,7 @@ void mix(Material& m, Queue* queue) {
 }
 
 template <Codec kCodec>
-void convert(Material& m, Queue* queue) {
+void convert(Material& m, Queue& queue) {
     const int64_t count = m.columns.count();
     encode(kCodec, m.at(0).type, m.at(0).data, m.words.data(), count, queue);
     decode(kCodec, m.at(0).type, m.words.data(), m.at(1).data, count, queue);
@@ -111,7 +127,7 @@ void convert(Material& m, Queue* queue) {
 
 /// Sums two terms of the same words, into a row and in place.
 template <Codec kCodec>
-void coded(Material& m, Queue* queue) {
+void coded(Material& m, Queue& queue) {
     const int64_t count = m.columns.count();
     const DType type = m.at(0).type;
     encode(kCodec, type, m.at(0).data, m.words.data(), count, queue);
@@ -125,12 +141,12 @@ void coded(Material& m, Queue* queue) {
 /// Makes messages of rows 0 and adds them to rows 1 and 2, three messages per row. One of the
 /// messages ends well before the end of its memory, another one does not.
 template <class Form>
-void parts(Material& m, Queue* queue, Form form) {
+void parts(Material& m, Queue& queue, Form form) {
     if (!m.sums()) return;
     const DType type = m.at(0).type;
     const auto coder = std::make_shared<MessageParts<Form>>(form, m.layout, type);
     const int64_t stride = (coder->bytes() + size_of(type) - 1) / size_of(type);
-    const auto messages = std::make_shared<Buffer>(type, 2, kRows, stride);
+    const auto messages = shared_rows(queue, type, 2, kRows, stride);
     coder->encode(m.at(0), {0x0123456789abcdef, 11, 2, 3, 1}, messages->rows(), queue);
     for (const size_t out : {1, 2}) {
         std::vector<std::vector<WeightedMessage>> received(kRows);
@@ -151,7 +167,7 @@ void parts(Material& m, Queue* queue, Form form) {
 /// largest elements of few distinct values, so that many equal the smallest one that is sent, or
 /// elements with known indices.
 template <bool kLargest>
-void chosen(Material& m, Queue* queue) {
+void chosen(Material& m, Queue& queue) {
     if (!m.sums()) return;
     const auto together = [&](size_t k) {
         const Rows all = m.at(k);
@@ -164,8 +180,9 @@ void chosen(Material& m, Queue* queue) {
     layout->add("all", {16384}, TensorKind::weight);
     const std::vector<int64_t> kept{2, 4000, 16384};
     const auto parts = std::make_shared<ChosenParts>(*layout, type, kept, kLargest, !kLargest);
-    const auto message = std::make_shared<Buffer>(type, 0, 1, parts->bytes() / size_of(type) + 1);
-    const auto indices = std::make_shared<HostVisibleArray<uint32_t>>();
+    const auto message = shared_rows(queue, type, 0, 1, parts->bytes() / size_of(type) + 1);
+    const auto indices =
+        std::make_shared<HostVisibleArray<uint32_t>>(queue.memories().values<uint32_t>(0));
     quantize(Codec::bfloat16, type, m.at(0).data, m.at(0).data, together(0).stride, queue);
     if (kLargest) {
         parts->send_largest(together(0), message->rows(), queue);
@@ -192,13 +209,12 @@ void chosen(Material& m, Queue* queue) {
 
 /// Makes low-rank messages of rows 0 and adds them to rows 1.
 template <int kRank>
-void low_rank(Material& m, Queue* queue) {
+void low_rank(Material& m, Queue& queue) {
     if (!m.sums()) return;
     const DType type = m.at(0).type;
     const auto parts = std::make_shared<LowRankParts>(m.layout, type, kRank);
-    const auto message =
-        std::make_shared<Buffer>(type, 2, kRows, parts->bytes() / size_of(type) + 1);
-    const auto z = std::make_shared<Buffer>(DType::float64, 2, kRows, parts->numbers());
+    const auto message = shared_rows(queue, type, 2, kRows, parts->bytes() / size_of(type) + 1);
+    const auto z = shared_rows(queue, DType::float64, 2, kRows, parts->numbers());
     base::Random random(3, base::Purpose::regression);
     for (int64_t c = 0; c < kRows * parts->numbers(); ++c) {
         z->rows().row<double>(0)[c] = random.normal();
@@ -217,13 +233,11 @@ void low_rank(Material& m, Queue* queue) {
 }
 
 /// Runs PowerGossip on rows 0 in a ring: first without known vectors, then with the computed ones.
-inline void links(Material& m, Queue* queue) {
+inline void links(Material& m, Queue& queue) {
     if (!m.sums()) return;
     const DType type = m.at(0).type;
     const auto of = std::make_shared<LinkMatrices>(m.layout, type);
-    const auto rows = [&](int64_t each) {
-        return std::make_shared<Buffer>(type, 0, kRows, 2 * each);
-    };
+    const auto rows = [&](int64_t each) { return shared_rows(queue, type, 0, kRows, 2 * each); };
     const auto p = rows(of->all(LinkFactor::p)), q = rows(of->all(LinkFactor::q));
     const auto messages = rows(std::max(of->elements(LinkFactor::p), of->elements(LinkFactor::q)));
     std::vector<MatrixLink> ring;
@@ -255,14 +269,14 @@ inline void links(Material& m, Queue* queue) {
 
 /// Moves rows 0 towards those of the next two replicas, by residues.
 template <int kBits>
-void residues(Material& m, Queue* queue) {
+void residues(Material& m, Queue& queue) {
     if (!m.sums()) return;
     const DType type = m.at(0).type;
     const auto coder =
         std::make_shared<MessageParts<Residues>>(Residues{kBits, 0.7}, m.layout, type);
     const int64_t stride = (coder->bytes() + size_of(type) - 1) / size_of(type);
-    const auto messages = std::make_shared<Buffer>(type, 2, kRows, stride);
-    const auto far = std::make_shared<Buffer>(DType::float64, 2, kRows, 1);
+    const auto messages = shared_rows(queue, type, 2, kRows, stride);
+    const auto far = shared_rows(queue, DType::float64, 2, kRows, 1);
     const Draws draws{0x0123456789abcdef, 11, 0, 3, 0, true};
     coder->encode(m.at(0), draws, messages->rows(), queue);
     std::vector<std::vector<WeightedMessage>> received(kRows);
@@ -282,14 +296,14 @@ void residues(Material& m, Queue* queue) {
 
 /// Gathers images of arbitrary bytes, larger than a block, with arbitrary values.
 template <Planes kPlanes>
-void gather(Material& m, Queue* queue) {
+void gather(Material& m, Queue& queue) {
     const Pictures pictures{static_cast<const uint8_t*>(m.at(0).data), 4, 3, 40, 45};
     gather_windows(pictures, m.windows, m.at(2).data, m.at(0).type, kPlanes, m.at(1).data, queue);
 }
 
 /// Multiplies rows 1 by factors from the norms of rows 0, some of which are longer than others.
 template <FactorRule kRule>
-void factors(Material& m, Queue* queue) {
+void factors(Material& m, Queue& queue) {
     if (!m.sums()) return scale_each(m.at(1), m.columns, m.factor.data(), queue);
     scale_each(m.at(0), m.columns, m.factor.data(), queue);
     squares(m.layout, m.at(0), m.columns, m.sums(), queue);
@@ -298,20 +312,20 @@ void factors(Material& m, Queue* queue) {
 }
 
 template <bool kNesterov>
-void sgd(Material& m, Queue* queue) {
+void sgd(Material& m, Queue& queue) {
     sgd_update(m.layout, m.at(0), m.at(0), m.at(1), m.at(2), m.at(3), m.columns,
                {0.1, 0.9, kNesterov, m.decay}, m.sums(), queue);
 }
 
 template <bool kDecoupled>
-void adam(Material& m, Queue* queue) {
+void adam(Material& m, Queue& queue) {
     const AdamHyperparameters numbers{0.1, 0.9, 0.99, 1e-8, 4, kDecoupled, m.decay};
     adam_update(m.layout, m.at(6), m.at(0), m.at(1), m.at(2), m.at(3), m.at(4),
                 kDecoupled ? m.at(5) : Rows{}, m.columns, numbers, m.sums(), queue);
 }
 
 template <int kWindow>
-void accum_adam(Material& m, Queue* queue) {
+void accum_adam(Material& m, Queue& queue) {
     const AdamHyperparameters numbers{0.1, 0.9, 0.99, 1e-8, 4, true, m.decay};
     accum_adam_update(m.layout, m.at(0), m.at(0), m.at(1), m.at(2), m.at(3), m.at(4), m.at(6),
                       m.columns, {numbers, kWindow}, m.sums(), queue);
@@ -321,7 +335,7 @@ inline const Case kKernels[] = {
     {"sgd", sgd<false>},
     {"sgd with Nesterov's momentum", sgd<true>},
     {"sgd without momentum",
-     [](Material& m, Queue* queue) {
+     [](Material& m, Queue& queue) {
          sgd_update(m.layout, m.at(1), m.at(0), m.at(0), m.at(2), {}, m.columns,
                     {0.1, 0, false, m.decay}, m.sums(), queue);
      }},
@@ -330,7 +344,7 @@ inline const Case kKernels[] = {
     {"accum_adam inside a window", accum_adam<3>},
     {"accum_adam at the end of a window", accum_adam<2>},
     {"qg_adam",
-     [](Material& m, Queue* queue) {
+     [](Material& m, Queue& queue) {
          const QgAdamHyperparameters numbers{0.1, 0.9, 0.99, 1e-8, 3};
          qg_adam_update(m.layout, m.at(1), m.at(0), m.at(2), m.at(3), m.at(4), m.columns, numbers,
                         m.sums(), queue);
@@ -338,27 +352,27 @@ inline const Case kKernels[] = {
                          numbers, queue);
      }},
     {"dadam",
-     [](Material& m, Queue* queue) {
+     [](Material& m, Queue& queue) {
          dadam_update(m.layout, m.at(0), m.at(0), m.at(2), m.at(3), m.at(4), m.at(5), m.columns,
                       {0.1, 0.9, 0.99, 0.8, 1e-8, 3}, m.sums(), queue);
      }},
     {"largest_moments",
-     [](Material& m, Queue* queue) {
+     [](Material& m, Queue& queue) {
          largest_moments(m.layout, m.at(2), m.at(3), m.at(4), m.at(5), m.columns, 0.9, 0.99, 1e-3,
                          queue);
      }},
     {"descend_by_size",
-     [](Material& m, Queue* queue) {
+     [](Material& m, Queue& queue) {
          descend_by_size(m.layout, m.at(1), m.at(0), m.at(2), m.at(6), m.columns, 0.1, 1e-8,
                          m.sums(), queue);
      }},
     {"approach_adaptively",
-     [](Material& m, Queue* queue) {
+     [](Material& m, Queue& queue) {
          approach_adaptively(m.layout, m.at(0), m.at(1), m.at(2), m.at(4), m.columns, {0.5, 0.9, 2},
                              queue);
      }},
     {"squares",
-     [](Material& m, Queue* queue) {
+     [](Material& m, Queue& queue) {
          if (m.sums()) squares(m.layout, m.at(0), m.columns, m.sums(), queue);
      }},
     {"one term", mix<1, false>},
@@ -367,22 +381,22 @@ inline const Case kKernels[] = {
     {"nineteen terms", mix<19, false>},
     {"nineteen terms in place", mix<19, true>},
     {"tree_sum",
-     [](Material& m, Queue* queue) {
+     [](Material& m, Queue& queue) {
          tree_sum(m.at(0).type, kRows, m.leaves(), m.at(1).data, m.columns, queue);
      }},
     {"tree_mean",
-     [](Material& m, Queue* queue) {
+     [](Material& m, Queue& queue) {
          tree_mean(m.at(0).type, kRows, m.leaves(), m.at(0).data, m.columns, queue);
      }},
     {"tree_moments",
-     [](Material& m, Queue* queue) {
+     [](Material& m, Queue& queue) {
          const Interval nodes[] = {{0, kRows}};
          if (!m.sums()) return;
          tree_moments(m.layout, kRows, m.at(0), nodes, m.columns, m.mean.data(), m.m2.data(),
                       queue);
      }},
     {"combine_moments",
-     [](Material& m, Queue* queue) {
+     [](Material& m, Queue& queue) {
          if (!m.sums()) return;
          const Moments parts[] = {{{0, 3}, m.mean.data(), m.m2.data()},
                                   {{3, 5}, m.mean.data(), m.squared.data()}};
@@ -392,30 +406,30 @@ inline const Case kKernels[] = {
     {"float16", convert<Codec::float16>},
     {"sums over bfloat16", coded<Codec::bfloat16>},
     {"sums over float16", coded<Codec::float16>},
-    {"whole parts", [](Material& m, Queue* queue) { parts(m, queue, Whole{}); }},
+    {"whole parts", [](Material& m, Queue& queue) { parts(m, queue, Whole{}); }},
     {"bfloat16 parts",
-     [](Material& m, Queue* queue) {
+     [](Material& m, Queue& queue) {
          parts(m, queue, Halves{Codec::bfloat16, false});
      }},
     {"stochastic float16 parts",
-     [](Material& m, Queue* queue) {
+     [](Material& m, Queue& queue) {
          parts(m, queue, Halves{Codec::float16, true});
      }},
     {"stochastic bfloat16 parts",
-     [](Material& m, Queue* queue) {
+     [](Material& m, Queue& queue) {
          parts(m, queue, Halves{Codec::bfloat16, true});
      }},
-    {"parts of signs", [](Material& m, Queue* queue) { parts(m, queue, Signs{}); }},
+    {"parts of signs", [](Material& m, Queue& queue) { parts(m, queue, Signs{}); }},
     {"parts of 1 bit and sign",
-     [](Material& m, Queue* queue) {
+     [](Material& m, Queue& queue) {
          parts(m, queue, Levels{1, true});
      }},
     {"parts of 7 bits and sign",
-     [](Material& m, Queue* queue) {
+     [](Material& m, Queue& queue) {
          parts(m, queue, Levels{7, false});
      }},
     {"parts of 16 bits and sign",
-     [](Material& m, Queue* queue) {
+     [](Material& m, Queue& queue) {
          parts(m, queue, Levels{16, false});
      }},
     {"the largest elements", chosen<true>},
@@ -428,9 +442,9 @@ inline const Case kKernels[] = {
     {"residues in 11 bits", residues<11>},
     {"gather_windows", gather<Planes::first>},
     {"gather_windows, planes last", gather<Planes::last>},
-    {"fill_zero", [](Material& m, Queue* queue) { fill_zero(m.at(0), m.columns, queue); }},
-    {"copy", [](Material& m, Queue* queue) { copy(m.at(0), m.at(1), m.columns, queue); }},
-    {"scale", [](Material& m, Queue* queue) { scale(m.at(0), m.columns, 0.3, queue); }},
+    {"fill_zero", [](Material& m, Queue& queue) { fill_zero(m.at(0), m.columns, queue); }},
+    {"copy", [](Material& m, Queue& queue) { copy(m.at(0), m.at(1), m.columns, queue); }},
+    {"scale", [](Material& m, Queue& queue) { scale(m.at(0), m.columns, 0.3, queue); }},
     {"norm_factors", factors<FactorRule::at_most>},
     {"norm_factors, inverse", factors<FactorRule::inverse>},
 };

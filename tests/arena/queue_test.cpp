@@ -59,8 +59,8 @@ struct Step {
         squared.resize(3 * layout.segments().size());
     }
 
-    void run(Queue* compute, Queue* messages, Queue* norms) {
-        const auto await = [](Queue* later, Queue* earlier) { order(earlier, later, "of a step"); };
+    void run(Queue& compute, Queue& messages, Queue& norms) {
+        const auto await = [](Queue& later, Queue& earlier) { order(earlier, later, "of a step"); };
         for (int t = 0; t < 2; ++t) {
             for (const Columns bucket : buckets) {
                 sgd_update(layout, x.rows(), x.rows(), x.rows(), gradient.rows(), velocity.rows(),
@@ -88,8 +88,8 @@ struct Step {
         return all;
     }
     void run(EmulatedDevice& device) {
-        Queue* const compute = device.add_queue();
-        Queue* const messages = device.add_queue();
+        Queue& compute = device.add_queue();
+        Queue& messages = device.add_queue();
         run(compute, messages, device.add_queue());
     }
     bool operator==(const Step& other) const {
@@ -101,7 +101,7 @@ struct Step {
 
 TEST_CASE("a step on three queues gives the host's bits in a hundred legal orders") {
     Step host;
-    host.run(nullptr, nullptr, nullptr);
+    host.run(host_queue(), host_queue(), host_queue());
     bool same = true;
     for (uint64_t seed = 0; seed < 100; ++seed) {
         Step step;
@@ -137,7 +137,7 @@ TEST_CASE(
 
 TEST_CASE("an omitted wait changes the bits in some order") {
     Step host;
-    host.run(nullptr, nullptr, nullptr);
+    host.run(host_queue(), host_queue(), host_queue());
     bool same = true;
     for (uint64_t seed = 0; seed < 100; ++seed) {
         Step step;
@@ -152,8 +152,8 @@ TEST_CASE("an omitted wait changes the bits in some order") {
 TEST_CASE("a queue keeps the order of its launches with any number of events") {
     const Buffer x(DType::float32, 0, 1, 16), y(DType::float32, 0, 1, 16);
     EmulatedDevice device(3);
-    Queue* const queue = device.add_queue();
-    Queue* const other = device.add_queue();
+    Queue& queue = device.add_queue();
+    Queue& other = device.add_queue();
     for (int round = 0; round < 2; ++round) {
         std::fill_n(x.rows().row<float>(0), 16, 1.0F);
         scale(x.rows(), {0, 16}, 3, queue);
@@ -172,8 +172,8 @@ TEST_CASE("a queue keeps the order of its launches with any number of events") {
 TEST_CASE("after a wait the host sees the launches and all launches that they are ordered after") {
     const Buffer x(DType::float32, 0, 1, 16), y(DType::float32, 0, 1, 16);
     EmulatedDevice device(4);
-    Queue* const queue = device.add_queue();
-    Queue* const other = device.add_queue();
+    Queue& queue = device.add_queue();
+    Queue& other = device.add_queue();
     float* const first = x.rows().row<float>(0);
     std::fill_n(first, 16, 1.0F);
     scale(x.rows(), {0, 16}, 3, queue);
@@ -196,7 +196,7 @@ TEST_CASE("after a wait the host sees the launches and all launches that they ar
 
 TEST_CASE("memory is kept alive until earlier launches have run") {
     EmulatedDevice device(5);
-    Queue* const queue = device.add_queue();
+    Queue& queue = device.add_queue();
     auto x = std::make_shared<Buffer>(DType::float32, 0, 1, 16);
     const std::weak_ptr<Buffer> still(x);
     scale(x->rows(), {0, 16}, 3, queue);
@@ -209,11 +209,11 @@ TEST_CASE("memory is kept alive until earlier launches have run") {
 TEST_CASE("a read-only array is copied to a device once for all queues while it lives") {
     Step step;
     EmulatedDevice device(6);
-    Queue* const queue = device.add_queue();
-    Queue* const other = device.add_queue();
-    const auto norms = [&](const Layout& layout, Queue* on) {
+    Queue& queue = device.add_queue();
+    Queue& other = device.add_queue();
+    const auto norms = [&](const Layout& layout, Queue& on) {
         squares(layout, step.x.rows(), layout.all(), step.squared.data(), on);
-        order(on, on == queue ? other : queue, "norms");
+        order(on, &on == &queue ? other : queue, "norms");
     };
     norms(step.layout, queue);
     const Layout same = step.layout;
@@ -237,18 +237,18 @@ TEST_CASE("a read-only array is copied to a device once for all queues while it 
 
 TEST_CASE("an idle device drops a copy whose owner was destroyed before the launch that reads it") {
     EmulatedDevice device(7);
-    Queue* const queue = device.add_queue();
+    Queue& queue = device.add_queue();
     auto values = std::make_shared<const std::vector<char>>(16, char{1});
     const auto* const copy =
-        static_cast<const char*>(queue->device_copy(values, values->data(), 16));
+        static_cast<const char*>(queue.device_copy(values, values->data(), 16));
     CHECK(copy[15] == 1);
     const std::weak_ptr<const void> still(values);
-    queue->launch({"reads it", {}, 0, nullptr});
+    queue.launch({"reads it", {}, 0, nullptr});
     finish(queue, "all");
     CHECK(!still.expired());
     values.reset();
     CHECK(!still.expired());
-    queue->launch({"comes too late", {}, 0, nullptr});
+    queue.launch({"comes too late", {}, 0, nullptr});
     CHECK(still.expired());
 }
 
@@ -259,12 +259,12 @@ TEST_CASE("a mean of words as the first launch of an idle device reads its own t
     for (int64_t c = 0; c < kCount; ++c) x[c] = 0.1F * static_cast<float>(c);
     encode(Codec::bfloat16, DType::float32, x.data(), words.data(), kCount);
     const std::vector<CodedTerm> terms = {{words.data(), 0.75}};
-    const auto mean = [&](float* out, Queue* queue) {
+    const auto mean = [&](float* out, Queue& queue) {
         coded_mean(Codec::bfloat16, DType::float32, x.data(), terms, false, out, kCount, queue);
     };
-    mean(here.data(), nullptr);
+    mean(here.data(), host_queue());
     EmulatedDevice device(8);
-    Queue* const queue = device.add_queue();
+    Queue& queue = device.add_queue();
     mean(there.data(), queue);
     finish(queue, "the mean");
     CHECK(here == there);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "arena/device/memory.hpp"
 #include "arena/layout.hpp"
 #include "arena/rows.hpp"
 #include "base/random.hpp"
@@ -24,10 +25,11 @@ inline Layout ragged_layout() {
     return layout;
 }
 
-/// Returns standard normal numbers in every tensor's columns; the padding stays zero.
+/// Returns standard normal numbers in every tensor's columns, in host-visible memory; the padding
+/// stays zero.
 inline Buffer random_rows(const Layout& layout, DType type, int64_t count, uint64_t seed,
-                          int64_t first = 0) {
-    Buffer buffer(type, first, count, layout.columns());
+                          int64_t first = 0, const Memories& memories = host_memories()) {
+    Buffer buffer = memories.host_visible_rows(type, first, count, layout.columns());
     for (int64_t i = 0; i < count; ++i) {
         base::Random random(seed, base::Purpose::init, {static_cast<uint64_t>(first + i)});
         with_type(type, [&]<class T>() {

@@ -55,7 +55,7 @@ TEMPLATE_TEST_CASE("parts of rows are copied or added in the requested order", "
         }
     }
     EmulatedDevice emulated(3, -1, EmulatedDevice::Pace::random);
-    Queue* const queue = device ? emulated.add_queue() : nullptr;
+    Queue& queue = device ? emulated.add_queue() : host_queue();
     fill_parts(f.to.rows(), f.parts(), adds, queue);
     emulated.finish();
     for (int64_t i = 0; i < kRows; ++i) {

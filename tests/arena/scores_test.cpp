@@ -57,7 +57,7 @@ TEMPLATE_TEST_CASE("labels with the largest logit are counted", "", float, doubl
         }
     }
     EmulatedDevice emulated(5, -1, EmulatedDevice::Pace::random);
-    Queue* const queue = device ? emulated.add_queue() : nullptr;
+    Queue& queue = device ? emulated.add_queue() : host_queue();
     const auto all = static_cast<double>(terms);
     score(s.outputs(), 0.25, all, false, s.loss, s.accuracy, queue);
     emulated.finish();

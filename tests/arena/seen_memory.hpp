@@ -15,17 +15,18 @@
 
 namespace dbench::arena {
 
-/// While an object lives, new rows and values of this process are allocated from it. Rows get the
-/// memory space `space`.
+/// The memory of an emulated device. Rows get the memory space `space`.
 class SeenMemory {
 public:
     explicit SeenMemory(Space space = Space::host) {
-        set_default_memory([blocks = blocks_](int64_t bytes) { return take(blocks, bytes); },
-                           nullptr, space);
+        const Memory memory = [blocks = blocks_](int64_t bytes) { return take(blocks, bytes); };
+        memories_ = {memory, memory, space};
     }
-    ~SeenMemory() { set_default_memory(nullptr); }
     SeenMemory(const SeenMemory&) = delete;
     SeenMemory& operator=(const SeenMemory&) = delete;
+
+    /// The memory, for queues.
+    const Memories& memories() const { return memories_; }
 
     /// Returns true if the whole access is in this memory.
     bool holds(const Access& access) const {
@@ -62,6 +63,7 @@ private:
     }
 
     std::shared_ptr<Blocks> blocks_ = std::make_shared<Blocks>();
+    Memories memories_;
 };
 
 }  // namespace dbench::arena

@@ -138,7 +138,7 @@ struct UpdateAndMixMaterial {
         if (how.order == kAwc) update(how, at(5), at(5), columns);
     }
     void at_once(const UpdateAndMixOptions& how, const Graph& graph, Columns columns,
-                 Queue* queue) {
+                 Queue& queue) {
         const LocalMeans means(graph.terms, graph.groups);
         const Mixing mixing{means, how.order, if_measured(how.before_measured, before)};
         double* const sums = if_measured(how.updates_measured, updates);
@@ -162,7 +162,7 @@ bool update_and_mix_same_both_ways(DType type, const UpdateAndMixOptions& how, c
     const auto rows = std::ssize(graph.terms);
     UpdateAndMixMaterial separate(type, rows, how.decays), together(type, rows, how.decays);
     EmulatedDevice device(static_cast<uint64_t>(rows));
-    Queue* const queue = queued ? device.add_queue() : nullptr;
+    Queue& queue = queued ? device.add_queue() : host_queue();
     for (const Columns columns : ranges) {
         separate.separately(how, graph, columns);
         together.at_once(how, graph, columns, queue);
@@ -286,19 +286,19 @@ TEST_CASE("one pass reads each element once and writes each changed element once
             }
         }
     }
-    const Sgd<Counted> update{
-        .grid = SegmentGrid(layout, kRows, layout.all(), measured ? sums.data() : nullptr, nullptr),
-        .out = order == kAtc ? at(0) : at(3),
-        .base = at(0),
-        .at = at(0),
-        .gradient = at(1),
-        .velocity = at(2),
-        .lr = 0.1,
-        .momentum = 0.9,
-        .nesterov = true,
-        .decay = decay.on(nullptr)};
+    const Sgd<Counted> update{.grid = SegmentGrid(layout, kRows, layout.all(),
+                                                  measured ? sums.data() : nullptr, host_queue()),
+                              .out = order == kAtc ? at(0) : at(3),
+                              .base = at(0),
+                              .at = at(0),
+                              .gradient = at(1),
+                              .velocity = at(2),
+                              .lr = 0.1,
+                              .momentum = 0.9,
+                              .nesterov = true,
+                              .decay = decay.on(host_queue())};
     Counted::counts = true;
-    launch_and_mix<Counted>(nullptr, "counted", layout, update, {at(2)},
+    launch_and_mix<Counted>(host_queue(), "counted", layout, update, {at(2)},
                             {LocalMeans(graph.terms, graph.groups), order});
     Counted::counts = false;
     const auto all = [&](size_t k, int reads, int writes) {

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <memory>
 #include <set>
 #include <string>
@@ -25,12 +26,12 @@ namespace {
 using arena::EmulatedDevice;
 using Bits = std::vector<double>;  // of all ranks, one after another
 
-/// The work of a rank in an exchange of n replicas, and its result. Null queue: on the host.
-using Work = std::function<Bits(World&, const Placement&, arena::Queue*)>;
+/// The work of a rank in an exchange of n replicas, and its result.
+using Work = std::function<Bits(World&, const Placement&, arena::Queue&)>;
 
 Bits alone_on_host(int n, const Work& work) {
     World solitary{alone()};
-    return work(solitary, {n, 1}, nullptr);
+    return work(solitary, {n, 1}, arena::host_queue());
 }
 
 struct Played {
@@ -41,28 +42,28 @@ struct Played {
 Played play_on_devices(int n, int ranks, uint64_t seed, const Work& work) {
     Played played;
     played.ranks.resize(static_cast<size_t>(ranks));
-    const arena::SeenMemory memory;
+    std::deque<arena::SeenMemory> memory;  // of each rank's device
     std::vector<std::unique_ptr<EmulatedDevice>> devices;
     NcclStandIn nccl(ranks, seed);
     for (int rank = 0; rank < ranks; ++rank) {
         const auto pace = seed % 2 == 0 ? EmulatedDevice::Pace::late : EmulatedDevice::Pace::random;
         devices.push_back(std::make_unique<EmulatedDevice>(
             seed * static_cast<uint64_t>(ranks) + static_cast<uint64_t>(rank), -1, pace));
-        devices.back()->set_visible_memory(memory);
+        devices.back()->set_visible_memory(memory.emplace_back());
         nccl.give(rank, *devices.back());
     }
     const auto problems = play(
         ranks,
         [&](World& world) {
-            world.compute_on(world.queues());
+            world.compute_on(world.place());
             world.use_row_transport(join_nccl(world, nccl.parts(world.slot()), 0));
             played.ranks[static_cast<size_t>(world.rank())] =
-                work(world, {n, ranks}, world.queues().compute);
+                work(world, {n, ranks}, world.place().compute());
             return "";
         },
         [&](Membership& member) {
             EmulatedDevice& device = *devices[static_cast<size_t>(member.rank)];
-            member.queues = {device.add_queue(), device.add_queue()};
+            member.place = {device.add_queue(), device.add_queue()};
         });
     for (const std::string& problem : problems) played.problems.insert(problem);
     played.problems.insert(nccl.problem());
@@ -86,11 +87,11 @@ TEST_CASE("Moments of many blocks reuse the same memory one after another withou
     }
     layout.add("long", {9000}, arena::TensorKind::weight);
     constexpr int kReplicas = 5;
-    const Work work = [&](World& world, const Placement& placement, arena::Queue* queue) {
+    const Work work = [&](World& world, const Placement& placement, arena::Queue& queue) {
         Exchange exchange(world, placement, layout, nullptr, Reduction::reproducible);
         const arena::Buffer x =
             replicas(layout, arena::DType::float32, placement.begin(world.rank()),
-                     placement.count(world.rank()));
+                     placement.count(world.rank()), world.place());
         std::vector<DeferredMoments> spreads;
         for (int t = 0; t < 3; ++t) {
             spreads.push_back(exchange.deferred_moments(x.rows()));
@@ -122,10 +123,10 @@ TEST_CASE("Computation on received rows does not wait for rows that are sent lat
     const arena::Columns front{0, 512}, back{512, layout.columns()};
     std::atomic<bool> computed = false;
     // Rank 1 sends its second part after rank 0 has computed with the first part.
-    const Work work = [&](World& world, const Placement& placement, arena::Queue* queue) {
+    const Work work = [&](World& world, const Placement& placement, arena::Queue& queue) {
         Exchange exchange(world, placement, layout, &pair, Reduction::reproducible);
-        const arena::Buffer x =
-            replicas(layout, arena::DType::float32, placement.begin(world.rank()), 1);
+        const arena::Buffer x = replicas(layout, arena::DType::float32,
+                                         placement.begin(world.rank()), 1, world.place());
         const Token early = exchange.start_mix(pair.at(0), x.rows(), front);
         Token late;
         if (world.rank() == 0) late = exchange.start_mix(pair.at(0), x.rows(), back);
@@ -156,10 +157,11 @@ TEST_CASE("Rows that are mixed in tiles move concurrently with earlier computati
     arena::Layout layout;  // two tiles
     layout.add("long", {(int64_t{1} << 20) + 5000}, arena::TensorKind::weight);
     const DenseSchedule ring = circulant(3, {1, -1});
-    const Work work = [&](World& world, const Placement& placement, arena::Queue* queue) {
+    const Work work = [&](World& world, const Placement& placement, arena::Queue& queue) {
         Exchange exchange(world, placement, layout, &ring, Reduction::reproducible);
         const int64_t first = placement.begin(world.rank()), count = placement.count(world.rank());
-        const arena::Buffer x = replicas(layout, arena::DType::float32, first, count);
+        const arena::Buffer x =
+            replicas(layout, arena::DType::float32, first, count, world.place());
         for (int t = 0; t < 2; ++t) {
             arena::scale(x.rows(), layout.all(), -0.5, queue);
             exchange.mix(ring.at(t), x.rows(), layout.all(), x.rows());

@@ -108,7 +108,7 @@ TEST_CASE("The wait for an exchange rethrows the exception of a step") {
         bool advance() override { throw base::RunError("broken"); }
         std::vector<int> awaited_ranks() const override { return {}; }
     };
-    Engine engine(true);
+    Engine engine(true, arena::host_queue());
     for (const bool at_once : {false, true}) {
         auto operation = std::make_shared<Broken>();
         engine.start(operation, at_once);
@@ -137,7 +137,7 @@ TEST_CASE("The progress thread selects the device of the queue on which its rank
         std::atomic<int> seen = -1;
     };
     Device first, second;
-    Engine engine(true, &first);
+    Engine engine(true, first);
     const auto seen = [&](const Device& device) {
         const auto operation = std::make_shared<Seeing>(device.entered);
         engine.start(operation, false);
@@ -145,9 +145,9 @@ TEST_CASE("The progress thread selects the device of the queue on which its rank
     };
     CHECK(seen(first) == 1);
     CHECK(seen(first) == 1);
-    engine.compute_on(&second);
+    engine.compute_on(second);
     CHECK(seen(second) == 1);
-    engine.compute_on(nullptr);
+    engine.compute_on(arena::host_queue());
     CHECK(seen(second) == 1);
     CHECK(first.entered + second.entered == 2);
     CHECK(first.elsewhere + second.elsewhere == 0);
@@ -159,7 +159,7 @@ TEST_CASE("A halted engine takes no further step") {
         bool advance() override { return ++steps < 0; }
         std::vector<int> awaited_ranks() const override { return {}; }
     };
-    Engine engine(true);
+    Engine engine(true, arena::host_queue());
     const auto operation = std::make_shared<Counting>();
     engine.start(operation, false);
     while (operation->steps < 3) std::this_thread::yield();

@@ -176,7 +176,7 @@ std::vector<std::string> reduce_on_devices(
     return play(
         ranks,
         [&](World& world) -> std::string {
-            world.compute_on(world.queues());
+            world.compute_on(world.place());
             world.use_row_transport(join_nccl(world, nccl.parts(world.slot()), 0));
             std::string end = "nobody noticed";
             {
@@ -187,7 +187,7 @@ std::vector<std::string> reduce_on_devices(
                     for (int t = 0; t < 8; ++t) {
                         before(nccl, world, t, ended);
                         exchange.finish_all_reduce(exchange.start_all_reduce(row, layout.all()));
-                        if (t % 2 == 1) arena::finish(world.queues().compute, "the means");
+                        if (t % 2 == 1) arena::finish(world.place().compute(), "the means");
                     }
                 } catch (const base::RunError& error) {
                     end = error.what();
@@ -201,7 +201,7 @@ std::vector<std::string> reduce_on_devices(
         },
         [&](Membership& member) {
             arena::EmulatedDevice& device = *devices[static_cast<size_t>(member.rank)];
-            member.queues = {device.add_queue(), device.add_queue()};
+            member.place = {device.add_queue(), device.add_queue()};
         });
 }
 

@@ -70,7 +70,7 @@ public:
     /// rank.
     void give(int rank, arena::EmulatedDevice& device, Over over = nullptr) {
         at(rank).device = &device;
-        at(rank).queue = device.add_queue();
+        at(rank).queue = &device.add_queue();
         at(rank).over = std::move(over);
     }
 
@@ -80,7 +80,7 @@ public:
     /// Forwards to a queue that another object owns.
     class Borrowed : public arena::Queue {
     public:
-        explicit Borrowed(arena::Queue& queue) : queue_(queue) {}
+        explicit Borrowed(arena::Queue& queue) : Queue(queue.memories()), queue_(queue) {}
         void set_host_wait(arena::HostWait patience) override {
             queue_.set_host_wait(std::move(patience));
         }
@@ -241,7 +241,7 @@ private:
             if (call.to) accesses.push_back(arena::writes(call.to, bytes));
         }
         at(rank).device->share(
-            at(rank).queue,
+            *at(rank).queue,
             {"group " + std::to_string(item.group) + " over NCCL", std::move(accesses), 0, nullptr},
             [this, rank, item] { return over(rank, item); });
     }

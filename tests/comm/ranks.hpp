@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "arena/device/place.hpp"
 #include "arena/layout.hpp"
 #include "arena/rows.hpp"
 #include "base/random.hpp"
@@ -81,8 +82,8 @@ inline double get(arena::Rows rows, int64_t local, int64_t column) {
 
 /// Returns the rows of `count` replicas from `first` on, with zeroed padding.
 inline arena::Buffer replicas(const arena::Layout& layout, arena::DType type, int64_t first,
-                              int64_t count) {
-    arena::Buffer buffer(type, first, count, layout.columns());
+                              int64_t count, const arena::Place& place = arena::host_place()) {
+    arena::Buffer buffer = place.rows(type, first, count, layout.columns());
     for (int64_t i = 0; i < count; ++i) {
         for (const arena::Tensor& tensor : layout.tensors()) {
             for (int64_t c = tensor.offset; c < tensor.offset + tensor.numel; ++c) {

@@ -10,7 +10,7 @@
 namespace dbench::comm {
 
 TEST_CASE("Scratch is reused after it has been returned") {
-    ScratchPool pool;
+    ScratchPool pool(arena::host_memories());
     auto first = pool.take(1 << 20);
     const char* const address = first.get();
     CHECK(reinterpret_cast<uintptr_t>(address) % 64 == 0);
@@ -26,18 +26,22 @@ TEST_CASE("Scratch is reused after it has been returned") {
 TEST_CASE("Scratch may outlive its pool") {
     std::shared_ptr<char> block;
     {
-        ScratchPool pool;
+        ScratchPool pool(arena::host_memories());
         block = pool.take(100);
     }
     block.get()[99] = 1;
     CHECK(block.get()[99] == 1);
 }
 
-/// While an object of this class exists, it counts the blocks that are allocated.
+/// Memory that counts the blocks that are allocated.
 class Counted {
 public:
-    Counted() {
-        arena::set_default_memory([this](int64_t bytes) -> std::shared_ptr<void> {
+    Counted() = default;
+    Counted(const Counted&) = delete;
+    Counted& operator=(const Counted&) = delete;
+
+    arena::Memories memories() {
+        const arena::Memory memory = [this](int64_t bytes) -> std::shared_ptr<void> {
             ++made;
             held += bytes;
             return {std::aligned_alloc(64, static_cast<size_t>((bytes + 63) / 64 * 64)),
@@ -45,11 +49,9 @@ public:
                         held -= bytes;
                         std::free(block);
                     }};
-        });
+        };
+        return {memory, memory, arena::Space::host};
     }
-    ~Counted() { arena::set_default_memory(nullptr); }
-    Counted(const Counted&) = delete;
-    Counted& operator=(const Counted&) = delete;
 
     int64_t made = 0, held = 0;
 };
@@ -57,7 +59,7 @@ public:
 TEST_CASE("Scratch of different sizes, used in turn, is allocated once") {
     Counted memory;
     {
-        ScratchPool pool;
+        ScratchPool pool(memory.memories());
         for (int k = 0; k < 5000; ++k) {
             for (const int64_t bytes : {512 << 10, 25 << 10, 3 << 10, 170 << 10}) pool.take(bytes);
         }
@@ -68,7 +70,7 @@ TEST_CASE("Scratch of different sizes, used in turn, is allocated once") {
 
 TEST_CASE("Scratch beyond the largest use is freed after many calls") {
     Counted memory;
-    ScratchPool pool;
+    ScratchPool pool(memory.memories());
     for (const int64_t bytes : {512 << 10, 200 << 10, 64 << 10}) pool.take(bytes);
     CHECK(memory.held > 700 << 10);
     for (int k = 10; k < ScratchPool::kMaxIdleTakes; ++k) pool.take(64 << 10);

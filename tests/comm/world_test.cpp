@@ -141,9 +141,9 @@ TEST_CASE("Waits for queues have the world's deadline, in any thread") {
     Patient compute, exchange;
     {
         World world{launch()};
-        CHECK(world.queues().compute == nullptr);
-        world.compute_on({&compute, &exchange});
-        CHECK((world.queues().compute == &compute && world.queues().exchange == &exchange));
+        CHECK(world.place().immediate());
+        world.compute_on({compute, exchange});
+        CHECK((&world.place().compute() == &compute && &world.place().exchange() == &exchange));
         int looks = 0;
         compute.patience("work", [&] { return ++looks == 5; });
         CHECK(looks == 5);
@@ -172,14 +172,14 @@ TEST_CASE("Rank 0 notices a failed rank while it waits for its device") {
             return "";
         }
         Patient queue;
-        world.compute_on({&queue, nullptr});
+        world.compute_on({queue, queue});
         std::string heard = "no error";
         try {
             queue.patience("work on the device (norms)", [] { return false; });
         } catch (const PeerFailure& error) {
             heard = error.what();
         }
-        world.compute_on({});
+        world.compute_on(arena::host_place());
         return heard;
     });
     CHECK(outcome[0] == "rank 1 failed: its card is gone");

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <optional>
 #include <set>
 
@@ -102,11 +103,12 @@ struct Played {
 /// Queues over the streams of an emulated device, as for CUDA.
 struct Streaming {
     arena::EmulatedStreams streams;
-    arena::StreamDevice device{streams};
+    arena::StreamDevice device;
     std::unique_ptr<arena::Queue> compute = device.queue_on(streams.add_stream());
     std::unique_ptr<arena::Queue> exchange = device.queue_on(streams.add_stream());
 
-    Streaming(EmulatedDevice& emulated, uint64_t seed) : streams(emulated, seed) {}
+    Streaming(EmulatedDevice& emulated, uint64_t seed)
+        : streams(emulated, seed), device(streams, emulated.memories()) {}
 };
 
 /// The kind of queues that a rank uses.
@@ -122,14 +124,13 @@ Played play(const Problem& problem, const Case& what, int ranks, const Pace* pac
             Carrier carrier = Carrier::messages) {
     Played played;
     played.outcome.resize(static_cast<size_t>(ranks));
-    std::optional<arena::SeenMemory> memory;
-    if (pace) memory.emplace(arena::Space::device);
+    std::deque<arena::SeenMemory> memory;  // of each rank's device
     std::vector<std::unique_ptr<EmulatedDevice>> devices;
     std::vector<std::unique_ptr<Streaming>> streaming(static_cast<size_t>(ranks));
     for (int rank = 0; pace && rank < ranks; ++rank) {
         devices.push_back(std::make_unique<EmulatedDevice>(
             seed * static_cast<uint64_t>(ranks) + static_cast<uint64_t>(rank), -1, *pace));
-        devices.back()->set_visible_memory(*memory);
+        devices.back()->set_visible_memory(memory.emplace_back(arena::Space::device));
         devices.back()->omit_wait(forgotten);
     }
     std::optional<comm::tests::NcclStandIn> nccl;
@@ -147,7 +148,7 @@ Played play(const Problem& problem, const Case& what, int ranks, const Pace* pac
         ranks,
         [&](comm::World& world) {
             if (const auto& own = streaming[static_cast<size_t>(world.rank())]) {
-                world.compute_on({own->compute.get(), own->exchange.get()});
+                world.compute_on({*own->compute, *own->exchange});
             }
             if (nccl) world.use_row_transport(comm::join_nccl(world, nccl->parts(world.slot()), 0));
             ProductionRun production_run(world, problem, what.training, *what.row);
@@ -171,7 +172,7 @@ Played play(const Problem& problem, const Case& what, int ranks, const Pace* pac
                 streaming[static_cast<size_t>(member.rank)] =
                     std::make_unique<Streaming>(device, seed);
             } else {
-                member.queues = {device.add_queue(), device.add_queue()};
+                member.place = {device.add_queue(), device.add_queue()};
             }
             member.rows = std::make_unique<WatchedRows>(std::move(member.rows), device,
                                                         carrier == Carrier::device_aware_messages);

@@ -26,12 +26,12 @@ public:
     std::function<void(int part)> at_end;
     bool fails = false;
 
-    arena::Queues queues() const override { return {&step_, &step_}; }
+    arena::Place place() const override { return {step_, step_}; }
     arena::StepQueue* step_queue() override { return &step_; }
     std::unique_ptr<CapturedWork> capture(const char* name,
                                           std::vector<std::vector<arena::Access>> accesses,
                                           std::function<void(const EndPart&)> work,
-                                          arena::Queue* queue) override {
+                                          arena::Queue& queue) override {
         parts.push_back(0);
         work([this] {
             at_end(parts.back()++);
@@ -56,7 +56,7 @@ struct CaptureRun {
     std::vector<arena::Columns> buckets = gradient_buckets(replicas.layout(), replicas.x().type,
                                                            replicas.device().min_bucket_bytes());
     std::vector<double> loss = std::vector<double>(2), accuracy = loss;
-    algorithms::Timers timers;
+    algorithms::Timers timers{arena::host_queue()};
 
     explicit CaptureRun() {
         REQUIRE(buckets.size() >= 3);
@@ -101,7 +101,7 @@ TEST_CASE("A captured pass reports a bucket as soon as it is complete") {
         if (told.empty()) own = run.device.own.launches;
         told.push_back(bucket);
         const int64_t before = run.device.side.launches;
-        run.device.queues().compute->launch({"update", {}, 0, nullptr});
+        run.device.place().compute().launch({"update", {}, 0, nullptr});
         CHECK(run.device.side.launches == before + 1);
         CHECK(run.device.own.launches == own);
     });
@@ -109,7 +109,7 @@ TEST_CASE("A captured pass reports a bucket as soon as it is complete") {
     // Only the last replica's pass has parts: with it all replicas have completed the bucket.
     CHECK(run.device.parts == std::vector<int>{0, static_cast<int>(run.buckets.size())});
     const int64_t side = run.device.side.launches;
-    run.device.queues().compute->launch({"mixing", {}, 0, nullptr});
+    run.device.place().compute().launch({"mixing", {}, 0, nullptr});
     CHECK(run.device.side.launches == side);
 }
 
@@ -135,7 +135,7 @@ TEST_CASE("After an error in work concurrent with a captured pass the step uses 
     const auto fails = [](arena::Columns) { throw base::RunError("rows that do not come"); };
     CHECK_THROWS_WITH(run.gradients(2, fails), "rows that do not come");
     const int64_t own = run.device.own.launches;
-    run.device.queues().compute->launch({"what is left to do", {}, 0, nullptr});
+    run.device.place().compute().launch({"what is left to do", {}, 0, nullptr});
     CHECK(run.device.own.launches == own + 1);
 }
 
@@ -165,7 +165,7 @@ TEST_CASE("A parameter that no gradient reaches gets a zero gradient, and its bu
                       device);
     Executor executor(model, replicas, {.captured = 8});
     RandomBatch data(4, context, model.order(), torch::kFloat32, 7);
-    algorithms::Timers timers;
+    algorithms::Timers timers{arena::host_queue()};
     timers.start();
     std::vector<double> loss(2), accuracy(2);
     for (int64_t t = 0; t < 5; ++t) {

@@ -18,11 +18,11 @@ using Catch::Matchers::ContainsSubstring;
 
 class CapturingDevice final : public Device {
 public:
-    explicit CapturingDevice(arena::Queue* queue) : queue_(queue) {}
-    arena::Queues queues() const override { return {queue_, queue_}; }
+    explicit CapturingDevice(arena::Queue& queue) : queue_(queue) {}
+    arena::Place place() const override { return {queue_, queue_}; }
 
 private:
-    arena::Queue* queue_;
+    arena::Queue& queue_;
 };
 
 /// A minibatch of two samples of three numbers.
@@ -52,17 +52,18 @@ struct CapturedPair {
         for (int64_t k = 0; k < CapturedPasses::kWarm; ++k) CHECK_FALSE(passes.begin(this));
     }
     CapturedWork* submit(int64_t i, const data::Batch& batch) {
-        return passes.submit(i, batch, nullptr, [&](const FixedBatch& fixed) {
+        return passes.submit(i, batch, device.place().compute(), [&](const FixedBatch& fixed) {
             ++captures;
             double* const loss = passes.loss() + i;
             double* const accuracy = passes.accuracy() + i;
             std::vector<arena::Access> all = fixed.reads();
             all.push_back(arena::writes(loss, sizeof(double)));
             all.push_back(arena::writes(accuracy, sizeof(double)));
-            return device.capture("pass", {all}, [&fixed, loss, accuracy](const auto&) {
+            const auto work = [&fixed, loss, accuracy](const auto&) {
                 *loss = input_tensor(fixed.batch()).sum().item<double>();
                 *accuracy = label_tensor(fixed.batch()).sum().item<double>();
-            });
+            };
+            return device.capture("pass", {all}, work, device.place().compute());
         });
     }
 };
@@ -122,7 +123,7 @@ TEST_CASE("After the device has failed to capture a pass no other capture is tri
     const auto fails = [](const FixedBatch&) -> std::unique_ptr<CapturedWork> {
         throw base::RunError("an operation that is not allowed");
     };
-    CHECK_FALSE(p.passes.submit(0, one.batch, nullptr, fails));
+    CHECK_FALSE(p.passes.submit(0, one.batch, p.device.place().compute(), fails));
     CHECK(p.passes.obstacle() == "an operation that is not allowed");
     CHECK_FALSE(p.submit(1, one.batch));
     CHECK_FALSE(p.passes.begin(&here));

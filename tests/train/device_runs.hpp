@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "algorithms/optimizers/optimizer_spec.hpp"
-#include "arena/device/memory.hpp"
+#include "arena/device/place.hpp"
 #include "arena/emulated_device.hpp"
 #include "base/error.hpp"
 #include "comm/nccl_stand_in.hpp"
@@ -94,19 +94,18 @@ struct SideQueues {
 /// A device on emulated queues. It never runs LibTorch's work named `left_out`.
 class EmulatedTrainingDevice final : public Device {
 public:
-    EmulatedTrainingDevice(const arena::Queues& queues, const SideQueues& side_queues,
+    EmulatedTrainingDevice(const arena::Place& place, const SideQueues& side_queues,
                            std::string left_out)
-        : queues_(queues), side_queues_(side_queues), left_out_(std::move(left_out)) {}
+        : place_(place), side_queues_(side_queues), left_out_(std::move(left_out)) {}
     std::string name() const override { return "emulated"; }
-    arena::Space space() const override { return arena::Space::device; }
-    arena::Queues queues() const override { return queues_; }
+    arena::Place place() const override { return place_; }
     std::vector<arena::Queue*> side_queues() override { return side_queues_.passes; }
     arena::Queue* upload_queue() override { return side_queues_.uploads; }
     arena::StepQueue* step_queue() override { return side_queues_.step; }
     std::unique_ptr<CapturedWork> capture(const char* name,
                                           std::vector<std::vector<arena::Access>> parts,
                                           std::function<void(const EndPart&)> work,
-                                          arena::Queue* queue) override {
+                                          arena::Queue& queue) override {
         ++captures_;
         return Device::capture(name, std::move(parts), std::move(work), queue);
     }
@@ -120,7 +119,7 @@ private:
             {name, std::move(accesses), 1, [work](int64_t, uint64_t) { work(); }, nullptr});
     }
 
-    arena::Queues queues_;
+    arena::Place place_;
     SideQueues side_queues_;
     std::string left_out_;
     int64_t captures_ = 0;
@@ -159,14 +158,6 @@ struct Chosen {
 
 using Nccl = std::optional<comm::tests::NcclStandIn>;
 
-/// While it lives, rows are in device memory: the host must copy them before it reads them.
-struct OwnMemory {
-    OwnMemory() { arena::set_default_memory(nullptr, nullptr, arena::Space::device); }
-    ~OwnMemory() { arena::set_default_memory(nullptr); }
-    OwnMemory(const OwnMemory&) = delete;
-    OwnMemory& operator=(const OwnMemory&) = delete;
-};
-
 /// Trains this rank's replicas, from the newest checkpoint in `folder` if there is one. Returns
 /// what the session reported, then what it saved. If `nccl` is set, NCCL carries rows. Adds the
 /// number of captured passes to `captures`.
@@ -176,10 +167,10 @@ inline std::vector<std::string> train(comm::World& world, const Json& given,
                                       std::atomic<int64_t>& captures, Chosen* chosen) {
     const Resolved r = resolve(given);
     const comm::Placement placement{r.run.replicas, world.size()};
-    EmulatedTrainingDevice queues(world.queues(), side_queues, left_out);
+    EmulatedTrainingDevice device(world.place(), side_queues, left_out);
     std::optional<DeviceScope> on_device;
     if (nccl) {
-        on_device.emplace(world, queues);
+        on_device.emplace(world, device);
         on_device->connect([&] { return nccl->parts(world.slot()); });
         DBENCH_EXPECT(on_device->transport_name() == "NCCL 2.28.9");
     }
@@ -188,7 +179,7 @@ inline std::vector<std::string> train(comm::World& world, const Json& given,
                            std::make_shared<const Json>(r.algorithm),
                            nullptr,
                            {},
-                           queues};
+                           device};
     options.graph = [&](const graphs::RunFacts& run) {
         return graphs::make_graph(
             r.graph, {static_cast<int>(placement.replicas), r.run.seed.graph, run}, "/graph");
@@ -213,7 +204,7 @@ inline std::vector<std::string> train(comm::World& world, const Json& given,
         recorded.all.push_back(contents(folder / std::to_string(t) /
                                         ("part-" + std::to_string(world.rank()) + ".bin")));
     }
-    captures += queues.captures();
+    captures += device.captures();
     return recorded.all;
 }
 
@@ -239,12 +230,13 @@ inline RunResult play(const Json& spec, int ranks, const Pace* pace, uint64_t se
     for (int rank = 0; pace && rank < ranks; ++rank) {
         devices.push_back(std::make_unique<EmulatedDevice>(
             seed * static_cast<uint64_t>(ranks) + static_cast<uint64_t>(rank), -1, *pace));
+        // Rows are in device memory: the host must copy them before it reads them.
+        devices.back()->set_memories(
+            {arena::host_memory(), arena::host_memory(), arena::Space::device});
         devices.back()->omit_wait(forgotten);
     }
     Nccl nccl;
     if (pace && over_nccl) nccl.emplace(ranks, seed);
-    std::optional<OwnMemory> own;
-    if (pace) own.emplace();
     for (int rank = 0; nccl && rank < ranks; ++rank) {
         nccl->give(rank, *devices[static_cast<size_t>(rank)]);
     }
@@ -261,10 +253,10 @@ inline RunResult play(const Json& spec, int ranks, const Pace* pace, uint64_t se
             const auto rank = static_cast<size_t>(member.rank);
             EmulatedDevice& device = *devices[rank];
             steps[rank] =
-                std::make_unique<arena::StepQueue>(*device.add_queue(), *device.add_queue());
-            member.queues = {steps[rank].get(), device.add_queue()};
+                std::make_unique<arena::StepQueue>(device.add_queue(), device.add_queue());
+            member.place = {*steps[rank], device.add_queue()};
             side_queues[rank] = {
-                {device.add_queue(), device.add_queue()}, steps[rank].get(), device.add_queue()};
+                {&device.add_queue(), &device.add_queue()}, steps[rank].get(), &device.add_queue()};
         });
     for (const std::string& problem : problems) {
         if (!problem.empty()) result.conflicts.insert(problem);

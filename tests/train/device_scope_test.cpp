@@ -19,11 +19,11 @@ using comm::tests::NcclStandIn;
 
 class EmulatedTrainingDevice final : public Device {
 public:
-    arena::Queues queues() const override { return queues_; }
+    arena::Place place() const override { return place_; }
 
 private:
     mutable arena::EmulatedDevice device_{1};
-    arena::Queues queues_{device_.add_queue(), device_.add_queue()};
+    arena::Place place_{device_.add_queue(), device_.add_queue()};
 };
 
 /// Returns, for each of three ranks on GPUs, the transport of rows or the error. If `one_has_none`,
@@ -44,7 +44,7 @@ std::vector<std::string> carriers(NcclStandIn& nccl, bool one_has_none = false) 
                 transport_name += ", but the World uses another transport";
             world.barrier();
         }
-        const bool left = !world.impl().rows().queue() && !world.queues().compute;
+        const bool left = !world.impl().rows().queue() && world.place().immediate();
         return transport_name + (left ? "" : ", and the device was not left");
     });
 }

@@ -29,7 +29,7 @@ struct DistillationFixture {
     Replicas replicas, teachers;
     std::vector<RandomBatch> data;
     Executor executor;
-    algorithms::Timers timers;
+    algorithms::Timers timers{arena::host_queue()};
 
     explicit DistillationFixture(const DistilCase& each)
         : model(make_model(each.spec, each.context)),

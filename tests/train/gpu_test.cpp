@@ -34,13 +34,14 @@ TEST_CASE("On a GPU a queue starts after the part of a captured pass that it wai
         rest = torch::zeros_like(x);
         through(x, y);
     });
-    const auto pass = gpu->capture("pass", {{}, {}}, [&](const Device::EndPart& ends) {
+    const auto work = [&](const Device::EndPart& ends) {
         const torch::NoGradGuard no_grad;
         through(x, y);
         ends();
         through(y, rest);
         ends();
-    });
+    };
+    const auto pass = gpu->capture("pass", {{}, {}}, work, gpu->place().compute());
     arena::StepQueue& step = *gpu->step_queue();
     for (int value = 1; value < 6; ++value) {
         INFO(value);
@@ -51,7 +52,7 @@ TEST_CASE("On a GPU a queue starts after the part of a captured pass that it wai
             const arena::StepQueue::SideQueueScope aside(step);
             gpu->submit("first part", all, [&] { z.copy_(y); });
         }
-        arena::finish(&step, "both parts");
+        arena::finish(step, "both parts");
         CHECK(z.eq(value).all().item<bool>());
         CHECK(rest.eq(value).all().item<bool>());
     }

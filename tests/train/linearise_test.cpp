@@ -20,7 +20,7 @@ struct Fixture {
     Replicas replicas;
     Executor executor;
     RandomBatch data;
-    algorithms::Timers timers;
+    algorithms::Timers timers{arena::host_queue()};
     std::vector<double> memory;
     algorithms::Linearised around;
 

@@ -43,7 +43,8 @@ bool near_norm_relu(const torch::Tensor& a, const torch::Tensor& b, double toler
 }
 
 void compare_norm_relu(at::IntArrayRef shape, torch::ScalarType type, bool with_added,
-                       double tolerance, dbench::arena::Queue* queue = nullptr) {
+                       double tolerance,
+                       dbench::arena::Queue& queue = dbench::arena::host_queue()) {
     const NormReluCase origin = random_case(shape, type, with_added);
     NormReluCase ours = leaves(origin), theirs = leaves(origin);
     REQUIRE(accepts_norm_relu(ours.x, queue));
@@ -83,27 +84,29 @@ TEST_CASE("norm_relu on a queue gives the same in four launches") {
     torch::manual_seed(1);
     for (const bool with_added : {false, true}) {
         dbench::train::ImmediateQueue queue;
-        compare_norm_relu({4, 16, 8, 8}, torch::kFloat64, with_added, 1e-10, &queue);
+        compare_norm_relu({4, 16, 8, 8}, torch::kFloat64, with_added, 1e-10, queue);
         CHECK(queue.launches == 4);
-        compare_norm_relu({3, 34, 7, 3}, torch::kFloat64, with_added, 1e-10, &queue);
-        compare_norm_relu({8, 16, 16, 16}, torch::kFloat32, with_added, 1e-4, &queue);
+        compare_norm_relu({3, 34, 7, 3}, torch::kFloat64, with_added, 1e-10, queue);
+        compare_norm_relu({8, 16, 16, 16}, torch::kFloat32, with_added, 1e-4, queue);
     }
 }
 
 TEST_CASE("norm_relu leaves other tensors to LibTorch") {
-    CHECK_FALSE(accepts_norm_relu(torch::randn({2, 3, 4, 4})));
-    CHECK_FALSE(accepts_norm_relu(torch::randn({2, 3})));
+    dbench::arena::Queue& host = dbench::arena::host_queue();
+    CHECK_FALSE(accepts_norm_relu(torch::randn({2, 3, 4, 4}), host));
+    CHECK_FALSE(accepts_norm_relu(torch::randn({2, 3}), host));
     dbench::train::ImmediateQueue queue;
     const auto channels_last =
         torch::randn({2, 3, 4, 4}).contiguous(at::MemoryFormat::ChannelsLast);
-    CHECK(accepts_norm_relu(channels_last));
-    CHECK_FALSE(accepts_norm_relu(channels_last, &queue));  // three channels
+    CHECK(accepts_norm_relu(channels_last, host));
+    CHECK_FALSE(accepts_norm_relu(channels_last, queue));  // three channels
 }
 
 TEST_CASE("norm_relu keeps NaN visible") {
     NormReluCase c = random_case({2, 4, 2, 2}, torch::kFloat32, false);
     c.x.index_put_({0, 1, 0, 0}, std::nanf(""));
-    const torch::Tensor y = norm_relu(c.x, {c.weight, c.bias, c.mean, c.variance}, {}, 0.1, 1e-5);
+    const torch::Tensor y = norm_relu(c.x, {c.weight, c.bias, c.mean, c.variance}, {}, 0.1, 1e-5,
+                                      dbench::arena::host_queue());
     CHECK(y.select(1, 1).isnan().all().item<bool>());
     CHECK_FALSE(y.select(1, 0).isnan().any().item<bool>());
 }

@@ -19,14 +19,14 @@ using data::Resident;
 class DeviceWithFreeMemory final : public Device {
 public:
     explicit DeviceWithFreeMemory(int64_t free) : free_(free), queue_(device_.add_queue()) {}
-    arena::Queues queues() const override { return {queue_, queue_}; }
+    arena::Place place() const override { return {queue_, queue_}; }
     std::optional<MemoryInfo> memory_info() const override { return MemoryInfo{2 * free_, free_}; }
     arena::EmulatedDevice& emulated() { return device_; }
 
 private:
     int64_t free_;
     arena::EmulatedDevice device_{1};
-    arena::Queue* queue_;
+    arena::Queue& queue_;
 };
 
 std::shared_ptr<const data::Dataset> train_set(const char* spec) {
@@ -60,8 +60,9 @@ TEST_CASE("Images are stored on a device if they need half of its free memory, o
 TEST_CASE("Minibatches of a slot follow each other, larger ones too, and slots are separate") {
     const auto shapes = train_set(R"({"type": "shapes", "train": 20, "test": 1})");
     DeviceWithFreeMemory device(1);
-    arena::Queue* const queue = device.queues().compute;
-    ResidentImages images(*shapes->stored(), arena::DType::float64, data::Order::channels_last);
+    arena::Queue& queue = device.place().compute();
+    ResidentImages images(*shapes->stored(), arena::DType::float64, data::Order::channels_last,
+                          arena::host_queue());
     for (const int64_t count : {2, 5, 3}) {
         std::vector<arena::Window> windows;
         std::vector<double> right;

@@ -42,12 +42,12 @@ torch::Tensor elements(const arena::Layout& layout, const arena::Rows& rows) {
 
 /// Runs two steps; the second one starts from the state that the first one left.
 Outcome pass(const Model& model, const ModelContext& context, int64_t count, arena::DType type,
-             bool stacked, arena::Queue* queue = nullptr) {
+             bool stacked, arena::Queue& queue = arena::host_queue()) {
     Replicas replicas(model, {count, 1}, 0, type, Init::independent, 1);
     Executor executor(model, replicas, {.smoothing = context.classes > 0 ? 0.1 : 0.0});
     std::optional<StackedPass> together;
     if (stacked) together.emplace(model, replicas, context.classes > 0 ? 0.1 : 0.0);
-    algorithms::Timers timers;
+    algorithms::Timers timers{arena::host_queue()};
     timers.start();
     Outcome out;
     out.loss.resize(static_cast<size_t>(count));
@@ -130,7 +130,7 @@ TEST_CASE("Launched kernels treat replicas as groups of channels too") {
     const auto model = make_model(spec, context);
     const Outcome one = pass(*model, context, 2, arena::DType::float64, false);
     ImmediateQueue queue;
-    const Outcome all = pass(*model, context, 2, arena::DType::float64, true, &queue);
+    const Outcome all = pass(*model, context, 2, arena::DType::float64, true, queue);
     CHECK(queue.launches == 2 * (4 * norms + 1));  // in two passes, with one launch for scores
     CHECK(near_stacked_pass(all.gradients, one.gradients, 1e-10));
     CHECK(near_stacked_pass(all.buffers, one.buffers, 1e-10));

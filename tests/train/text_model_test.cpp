@@ -133,7 +133,7 @@ struct TextFixture {
     std::unique_ptr<Model> model;
     Replicas replicas;
     Executor executor;
-    algorithms::Timers timers;
+    algorithms::Timers timers{arena::host_queue()};
 
     explicit TextFixture(const std::string& spec, const char* dealt = "stream", uint64_t seed = 1)
         : set(data::token_set(text(), 9, 4, "x")),

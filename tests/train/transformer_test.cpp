@@ -154,7 +154,7 @@ TEST_CASE("Gradients by parts of a batch equal those of the whole batch, to roun
         const auto model = make_model(each.model, each.context);
         const RandomBatch data(7, each.context, model->order(), torch::kFloat64, 8);
         Replicas replicas(*model, {1, 1}, 0, arena::DType::float64, Init::same, 9);
-        algorithms::Timers timers;
+        algorithms::Timers timers{arena::host_queue()};
         std::vector<Tensor> whole;
         double loss = 0, accuracy = 0;
         for (const int64_t parts : {1, 3, 7, 50}) {

@@ -12,7 +12,7 @@ class LocalPeers final : public Peers {
 public:
     /// `x` are the parameters of replicas 0, 1, ...; `snapshots` the rows at which they compute
     /// gradients.
-    LocalPeers(arena::Rows x, arena::Rows snapshots, arena::Columns columns, arena::Queue* queue)
+    LocalPeers(arena::Rows x, arena::Rows snapshots, arena::Columns columns, arena::Queue& queue)
         : x_(x),
           snapshots_(snapshots),
           columns_(columns),
@@ -34,7 +34,7 @@ private:
 
     arena::Rows x_, snapshots_;
     arena::Columns columns_;
-    arena::Queue* queue_;
+    arena::Queue& queue_;
     std::vector<int64_t> averagings_, iteration_, oldest_;  ///< [n]; iteration_: of the snapshot
 };
 

@@ -71,11 +71,11 @@ public:
     /// Encodes row i of `v` into the first bytes of row i of `messages`. A tensor of zeros must
     /// decode to zeros.
     virtual void encode(arena::Rows v, const MessageSet& set, arena::Rows messages,
-                        arena::Queue* queue) = 0;
+                        arena::Queue& queue) = 0;
     /// Computes out_i += sum of factor Q(v), in the order of row i's messages. Factors must not be
     /// 0.
     virtual void add(arena::Rows out, std::span<const std::vector<Incoming>> messages,
-                     const MessageSet& set, arena::Queue* queue) = 0;
+                     const MessageSet& set, arena::Queue& queue) = 0;
 };
 
 /// A resolved codec of the spec.

@@ -1,6 +1,6 @@
 #pragma once
-// Codecs that encode every element with a fixed number of bits. Kernels compute them, on a queue if
-// there is one (arena/messages/message_parts.hpp).
+// Codecs that encode every element with a fixed number of bits. Kernels compute them
+// (arena/messages/message_parts.hpp).
 
 #include <memory>
 #include <vector>
@@ -18,14 +18,14 @@ public:
         : parts_(form, layout, type) {}
     int64_t bytes() const override { return parts_.bytes(); }
     void encode(arena::Rows v, const MessageSet& set, arena::Rows messages,
-                arena::Queue* queue) override {
+                arena::Queue& queue) override {
         constexpr auto kPurpose = base::Purpose::message;
         const arena::Draws draws{base::Random(set.seed, kPurpose).key(),
                                  static_cast<uint32_t>(kPurpose), v.first, set.iteration, set.part};
         parts_.encode(v, draws, messages, queue);
     }
     void add(arena::Rows out, std::span<const std::vector<Incoming>> messages, const MessageSet&,
-             arena::Queue* queue) override {
+             arena::Queue& queue) override {
         parts_.add(out, without_senders(messages), queue);
     }
 

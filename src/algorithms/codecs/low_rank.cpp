@@ -20,31 +20,32 @@ public:
         : parts_(layout, type, rank) {}
     int64_t bytes() const override { return parts_.bytes(); }
     void encode(arena::Rows v, const MessageSet& set, arena::Rows messages,
-                arena::Queue* queue) override {
+                arena::Queue& queue) override {
         parts_.encode(v, draw_rows(v, set, queue), messages, queue);
     }
     void add(arena::Rows out, std::span<const std::vector<Incoming>> messages, const MessageSet&,
-             arena::Queue* queue) override {
+             arena::Queue& queue) override {
         parts_.add(out, without_senders(messages), queue);
     }
 
 private:
     /// Draws Z for each row in memory that the host writes, and copies it to the memory that
     /// kernels read.
-    arena::Rows draw_rows(const arena::Rows& v, const MessageSet& set, arena::Queue* queue) {
+    arena::Rows draw_rows(const arena::Rows& v, const MessageSet& set, arena::Queue& queue) {
         const auto stride = std::max<int64_t>(parts_.numbers(), 1);
-        if (queue || host_numbers_.rows().count != v.count) {
+        if (!queue.immediate() || host_numbers_.rows().count != v.count) {
             // Queued launches may still copy the old numbers, so they must not be overwritten.
             arena::keep(queue, std::make_shared<arena::Buffer>(std::move(host_numbers_)));
-            host_numbers_ = arena::Buffer(arena::DType::float64, v.first, v.count, stride,
-                                          arena::host_visible_memory());
+            host_numbers_ =
+                queue.memories().host_visible_rows(arena::DType::float64, v.first, v.count, stride);
         }
         for (int64_t i = 0; i < v.count; ++i)
             draw(set.of(v.first + i), host_numbers_.rows().row<double>(i));
-        if (!queue) return host_numbers_.rows();
+        if (queue.immediate()) return host_numbers_.rows();
         if (device_numbers_.rows().count != v.count) {
             arena::keep(queue, std::make_shared<arena::Buffer>(std::move(device_numbers_)));
-            device_numbers_ = arena::Buffer(arena::DType::float64, v.first, v.count, stride);
+            device_numbers_ =
+                queue.memories().rows(arena::DType::float64, v.first, v.count, stride);
         }
         arena::copy(host_numbers_.rows(), device_numbers_.rows(), {0, stride}, queue);
         return device_numbers_.rows();

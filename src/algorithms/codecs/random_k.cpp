@@ -99,7 +99,7 @@ public:
 
     /// Returns the indices of each replica in `replicas`.
     std::vector<const uint32_t*> of(const std::vector<int64_t>& replicas, const MessageSet& set,
-                                    arena::Queue* queue) {
+                                    arena::Queue& queue) {
         if (set != set_) reset(queue);
         set_ = set;
         std::vector<int64_t> missing = replicas;
@@ -121,29 +121,28 @@ public:
 private:
     /// Returns the rows that kernels read. On a device these are not the rows that the host writes,
     /// because every GPU thread searches its own part of the indices.
-    arena::Rows read_rows(arena::Queue* queue) const {
-        return queue ? device_indices_.rows() : host_indices_.rows();
+    arena::Rows read_rows(arena::Queue& queue) const {
+        return queue.immediate() ? host_indices_.rows() : device_indices_.rows();
     }
 
     // Queued launches may still copy the old indices, so they must not be overwritten.
-    void reset(arena::Queue* queue) {
+    void reset(arena::Queue& queue) {
         row_of_replica_.clear();
-        if (queue && host_indices_.bytes() > 0)
+        if (!queue.immediate() && host_indices_.bytes() > 0)
             make_host_indices(host_indices_.rows().count, queue);
     }
-    void enlarge(int64_t count, arena::Queue* queue) {
+    void enlarge(int64_t count, arena::Queue& queue) {
         row_of_replica_.clear();
         make_host_indices(count, queue);
-        if (!queue) return;
+        if (queue.immediate()) return;
         arena::keep(queue, std::make_shared<arena::Buffer>(std::move(device_indices_)));
-        device_indices_ = arena::Buffer(kIndexType, 0, count, parts_.chosen());
+        device_indices_ = queue.memories().rows(kIndexType, 0, count, parts_.chosen());
     }
-    void make_host_indices(int64_t count, arena::Queue* queue) {
+    void make_host_indices(int64_t count, arena::Queue& queue) {
         arena::keep(queue, std::make_shared<arena::Buffer>(std::move(host_indices_)));
-        host_indices_ =
-            arena::Buffer(kIndexType, 0, count, parts_.chosen(), arena::host_visible_memory());
+        host_indices_ = queue.memories().host_visible_rows(kIndexType, 0, count, parts_.chosen());
     }
-    void draw_for(int64_t replica, arena::Queue* queue) {
+    void draw_for(int64_t replica, arena::Queue& queue) {
         const int64_t place = std::ssize(row_of_replica_);
         row_of_replica_.emplace(replica, place);
         auto* indices = host_indices_.rows().row<uint32_t>(place);
@@ -151,7 +150,7 @@ private:
         for (const arena::ChosenPart& part : parts_.parts()) {
             draw(part.kept, part.numel, set_.of(replica).random(tensor++), indices + part.before);
         }
-        if (!queue) return;
+        if (queue.immediate()) return;
         arena::copy(host_indices_.rows().only(place), device_indices_.rows().only(place),
                     {0, parts_.chosen()}, queue);
     }
@@ -176,13 +175,13 @@ public:
         : parts_(layout, type, kept(form.ratio, layout), false, form.unbiased) {}
     int64_t bytes() const override { return parts_.bytes(); }
     void encode(arena::Rows v, const MessageSet& set, arena::Rows messages,
-                arena::Queue* queue) override {
+                arena::Queue& queue) override {
         std::vector<int64_t> replicas(static_cast<size_t>(v.count));
         std::iota(replicas.begin(), replicas.end(), v.first);
         parts_.send(v, indices_.of(replicas, set, queue), messages, queue);
     }
     void add(arena::Rows out, std::span<const std::vector<Incoming>> messages,
-             const MessageSet& set, arena::Queue* queue) override {
+             const MessageSet& set, arena::Queue& queue) override {
         std::vector<int64_t> replicas;
         for (const auto& of_row : messages) {
             for (const Incoming& one : of_row) replicas.push_back(one.replica);

@@ -16,11 +16,11 @@ public:
         : parts_(layout, type, kept(ratio, layout), true, false) {}
     int64_t bytes() const override { return parts_.bytes(); }
     void encode(arena::Rows v, const MessageSet&, arena::Rows messages,
-                arena::Queue* queue) override {
+                arena::Queue& queue) override {
         parts_.send_largest(v, messages, queue);
     }
     void add(arena::Rows out, std::span<const std::vector<Incoming>> messages, const MessageSet&,
-             arena::Queue* queue) override {
+             arena::Queue& queue) override {
         std::vector<std::vector<arena::ChosenMessage>> chosen(messages.size());
         for (size_t i = 0; i < messages.size(); ++i) {
             for (const Incoming& one : messages[i]) {

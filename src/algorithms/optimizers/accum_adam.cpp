@@ -31,7 +31,7 @@ public:
 
     void step(arena::Rows out, arena::Rows base, arena::Rows at, arena::Rows gradient,
               arena::Columns columns, const StepNumbers& numbers, double* squared_update,
-              arena::Queue* queue) override {
+              arena::Queue& queue) override {
         const arena::AdamHyperparameters adam{numbers.lr,   beta1_,     beta2_, eps_,
                                               numbers.step, decoupled_, decay_};
         arena::accum_adam_update(layout_, out, base, at, gradient, rows_of_replicas(first_, out),

@@ -30,14 +30,14 @@ public:
 
     void step(arena::Rows out, arena::Rows base, arena::Rows at, arena::Rows gradient,
               arena::Columns columns, const StepNumbers& numbers, double* squared_update,
-              arena::Queue* queue) override {
+              arena::Queue& queue) override {
         arena::adam_update(layout_, out, base, at, gradient, rows_of_replicas(first_, out),
                            rows_of_replicas(second_, out), largest_of(out), columns,
                            numbers_of(numbers), squared_update, queue);
     }
     bool step_and_mix(const arena::Mixing& mixing, arena::Rows out, arena::Rows x,
                       arena::Rows gradient, arena::Columns columns, const StepNumbers& numbers,
-                      double* squared_update, arena::Queue* queue) override {
+                      double* squared_update, arena::Queue& queue) override {
         arena::adam_update_and_mix(layout_, out, x, gradient, rows_of_replicas(first_, out),
                                    rows_of_replicas(second_, out), largest_of(out), columns,
                                    numbers_of(numbers), squared_update, mixing, queue);

@@ -6,7 +6,7 @@
 namespace dbench::algorithms {
 
 bool Optimizer::step_and_mix(const arena::Mixing&, arena::Rows, arena::Rows, arena::Rows,
-                             arena::Columns, const StepNumbers&, double*, arena::Queue*) {
+                             arena::Columns, const StepNumbers&, double*, arena::Queue&) {
     return false;
 }
 
@@ -15,7 +15,7 @@ bool Optimizer::step_of_means(arena::Rows, std::span<const std::vector<arena::Te
     return false;
 }
 
-void Optimizer::add_decay(arena::Rows, arena::Rows, arena::Columns, arena::Queue*) {
+void Optimizer::add_decay(arena::Rows, arena::Rows, arena::Columns, arena::Queue&) {
     throw std::logic_error("add_decay is defined for plain SGD only");
 }
 

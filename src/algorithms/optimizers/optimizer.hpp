@@ -33,13 +33,13 @@ public:
     /// `squared_update`, if not null, receives ||lr d||^2 per row and segment [R * S].
     virtual void step(arena::Rows out, arena::Rows base, arena::Rows at, arena::Rows gradient,
                       arena::Columns columns, const StepNumbers& numbers, double* squared_update,
-                      arena::Queue* queue = nullptr) = 0;
+                      arena::Queue& queue) = 0;
     /// Updates and mixes x in one pass, for rows that have an arena::mixing_width. Returns false
     /// and does nothing if the optimizer has no such pass.
     virtual bool step_and_mix(const arena::Mixing& mixing, arena::Rows out, arena::Rows x,
                               arena::Rows gradient, arena::Columns columns,
                               const StepNumbers& numbers, double* squared_update,
-                              arena::Queue* queue);
+                              arena::Queue& queue);
     /// Updates with the base W x, which is given as terms of rows (arena::sgd_update_of_means), on
     /// the host. Returns false and does nothing if the optimizer has no such pass.
     virtual bool step_of_means(arena::Rows out, std::span<const std::vector<arena::Term>> base,
@@ -48,7 +48,7 @@ public:
     /// Computes gradient += weight decay times at, in `columns` (whole tensors). Needed only for
     /// plain SGD under algorithms that compute the direction themselves.
     virtual void add_decay(arena::Rows gradient, arena::Rows at, arena::Columns columns,
-                           arena::Queue* queue = nullptr);
+                           arena::Queue& queue);
 };
 
 /// One optimizer in the table.

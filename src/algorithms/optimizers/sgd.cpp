@@ -22,13 +22,13 @@ public:
 
     void step(arena::Rows out, arena::Rows base, arena::Rows at, arena::Rows gradient,
               arena::Columns columns, const StepNumbers& numbers, double* squared_update,
-              arena::Queue* queue) override {
+              arena::Queue& queue) override {
         arena::sgd_update(layout_, out, base, at, gradient, velocity_of(out), columns,
                           numbers_of(numbers), squared_update, queue);
     }
     bool step_and_mix(const arena::Mixing& mixing, arena::Rows out, arena::Rows x,
                       arena::Rows gradient, arena::Columns columns, const StepNumbers& numbers,
-                      double* squared_update, arena::Queue* queue) override {
+                      double* squared_update, arena::Queue& queue) override {
         arena::sgd_update_and_mix(layout_, out, x, gradient, velocity_of(out), columns,
                                   numbers_of(numbers), squared_update, mixing, queue);
         return true;
@@ -42,7 +42,7 @@ public:
     }
 
     void add_decay(arena::Rows gradient, arena::Rows at, arena::Columns columns,
-                   arena::Queue* queue) override {
+                   arena::Queue& queue) override {
         for (size_t k = 0; k < decay_.size(); ++k) {
             const arena::Columns tensor = layout_.tensors()[k].columns();
             if (decay_[k] == 0 || tensor.begin < columns.begin || tensor.end > columns.end) {

@@ -10,7 +10,7 @@ namespace dbench::algorithms {
 RankSpanEnd Stepper::advance(const RankSpan& span, RankPeers& peers) {
     Asynchronous& algorithm = *parts_.algorithm->asynchronous();
     const arena::Rows x = table_->parameters();
-    DBENCH_EXPECT(x.count == 1 && !staged_ && !queue_);
+    DBENCH_EXPECT(x.count == 1 && !staged_ && queue_.immediate());
     std::vector<IterationRecord> records = begin_records(span.begin, span.end, span.lr);
     const auto timed = [this](IterationRecord& record, const auto& work) {
         timers_.start();

@@ -17,7 +17,7 @@ public:
 
     /// Applies g_i *= min(1, norm / ||g_i||) to every row of `g`. ||g_i|| is the L2 norm over all
     /// tensors of `layout`, summed in a fixed order. Does not modify rows whose norm is not finite.
-    void clip(const arena::Layout& layout, arena::Rows g, arena::Queue* queue = nullptr) {
+    void clip(const arena::Layout& layout, arena::Rows g, arena::Queue& queue) {
         arena::scale_each(g, layout.all(), factors_.of(layout, g, queue), queue);
     }
 

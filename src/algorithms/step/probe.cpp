@@ -21,7 +21,7 @@ Probe::Probe(const ProfilePlan& plan, const arena::Layout& layout, int64_t repli
       local_(local_replicas),
       exchange_(exchange),
       timers_(timers),
-      queue_(exchange.queues().compute) {}
+      queue_(exchange.place().compute()) {}
 
 std::shared_ptr<Probe::Squares> Probe::free_squares() {
     for (const auto& squares : all_squares_) {
@@ -29,13 +29,14 @@ std::shared_ptr<Probe::Squares> Probe::free_squares() {
     }
     const size_t cells = static_cast<size_t>(local_) * layout_.segments().size();
     const size_t of_rows = plan_.rows.any_due() ? cells : 0;
+    const arena::Memories& memories = queue_.memories();
     return all_squares_.emplace_back(std::make_shared<Squares>(
-        Squares{arena::HostVisibleArray<double>(of_rows), arena::HostVisibleArray<double>(of_rows),
-                arena::HostVisibleArray<double>(cells)}));
+        Squares{memories.values<double>(of_rows), memories.values<double>(of_rows),
+                memories.values<double>(cells)}));
 }
 
 void Probe::complete_record(std::function<void(IterationRecord&)> write) {
-    queue_ ? record_->deferred.push_back(std::move(write)) : write(*record_);
+    queue_.immediate() ? write(*record_) : record_->deferred.push_back(std::move(write));
 }
 
 void Probe::begin(int64_t t, IterationRecord& record, Needs needs) {

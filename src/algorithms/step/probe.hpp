@@ -110,7 +110,7 @@ private:
     int64_t replicas_, local_;
     comm::Exchange& exchange_;
     Timers& timers_;
-    arena::Queue* queue_;
+    arena::Queue& queue_;
     IterationRecord* record_ = nullptr;
     Needs needs_;
     bool profiled_ = false, variance_due_ = false;

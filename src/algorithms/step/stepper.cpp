@@ -47,11 +47,11 @@ Stepper::Stepper(comm::World& world, const comm::Placement& placement, const are
       clipping_(clipping_of(spec.optimizer)),
       exchange_(std::make_unique<comm::Exchange>(world, placement, layout, this->schedule(),
                                                  spec.reduction, spec.message)),
-      timers_(world.queues().compute),
+      timers_(world.place().compute()),
       probe_(spec.profile, layout, placement.replicas, placement.count(world.rank()), *exchange_,
              timers_),
       control_(staged_, world, placement, layout, *exchange_, timers_),
-      queue_(world.queues().compute),
+      queue_(world.place().compute()),
       no_decay_(std::vector<double>(layout.tensors().size())) {
     if (staged_) check_controller(*staged_, layout);
     auto table = arena::StateTable::dry(spec.type, layout.columns(), exchange_->readable());

@@ -173,7 +173,7 @@ private:
     Timers timers_;
     Probe probe_;
     Control control_;
-    arena::Queue* queue_;
+    arena::Queue& queue_;
     const arena::ReadOnlyArray<double> no_decay_;
     arena::StateTable* table_ = nullptr;
     arena::Rows g_;

@@ -40,14 +40,15 @@ void Timers::start() {
     current_ = Time::rest;
     base::note_phase(phase_name(current_));
     since_ = base::now();
-    if (queue_)
-        device_phases_ = std::make_shared<DevicePhases>(DevicePhases{queue_->timestamp(), {}});
+    if (!queue_.immediate()) {
+        device_phases_ = std::make_shared<DevicePhases>(DevicePhases{queue_.timestamp(), {}});
+    }
 }
 
 Time Timers::enter(Time phase) {
     const Time before = std::exchange(current_, phase);
-    if (queue_) {
-        device_phases_->parts.push_back({before, queue_->timestamp()});
+    if (!queue_.immediate()) {
+        device_phases_->parts.push_back({before, queue_.timestamp()});
     } else {
         const double at = base::now();
         spent_[before] += at - since_;
@@ -66,7 +67,7 @@ void Timers::leave(Time phase) noexcept {
 }
 
 double Timers::seconds(Time phase) const {
-    if (!queue_) return spent_[phase];
+    if (queue_.immediate()) return spent_[phase];
     arena::finish(queue_, "times that a graph controller requests");
     Times times = all();
     times.settle();
@@ -75,7 +76,7 @@ double Timers::seconds(Time phase) const {
 
 Times Timers::all() const {
     Times out = spent_;
-    if (queue_) {
+    if (!queue_.immediate()) {
         out.add(std::make_shared<const DevicePhases>(*device_phases_));
         return out;
     }

@@ -79,8 +79,8 @@ private:
 /// the main thread calls it.
 class Timers {
 public:
-    /// `queue` is the step's queue; null if the host computes.
-    explicit Timers(arena::Queue* queue = nullptr) : queue_(queue) {}
+    /// `queue` is the step's queue.
+    explicit Timers(arena::Queue& queue) : queue_(queue) {}
 
     /// Begins an iteration: all times are zero, the current phase is `rest`.
     void start();
@@ -99,7 +99,7 @@ public:
     Times all() const;
 
 private:
-    arena::Queue* queue_;
+    arena::Queue& queue_;
     Times spent_;                                  // Measured on the host.
     std::shared_ptr<DevicePhases> device_phases_;  // Measured on a device.
     Time current_ = Time::rest;

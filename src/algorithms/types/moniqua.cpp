@@ -53,8 +53,8 @@ public:
     void declare(arena::StateTable& state) override {
         too_far_ = state.numbers("algorithm/too_far");
         messages_ = state.scratch(stride_);
-        counts_ = arena::Buffer(arena::DType::float64, too_far_.first, too_far_.count,
-                                static_cast<int64_t>(layout_.segments().size()));
+        counts_ = state.memories().rows(arena::DType::float64, too_far_.first, too_far_.count,
+                                        static_cast<int64_t>(layout_.segments().size()));
     }
     void ready(Step& step, arena::Columns columns) override {
         step.update(step.x, step.x, step.x, columns);

@@ -35,12 +35,12 @@
 namespace dbench::algorithms {
 namespace {
 
-/// Enlarges `buffer` to at least `elements` elements per local replica; the contents may be lost.
-/// The degree, and with it the size, changes with the round.
-void ensure_size(arena::Buffer& buffer, const arena::Rows& x, arena::DType type, int64_t elements) {
+/// Enlarges `buffer` to at least `elements` elements per local replica of the step; the contents
+/// may be lost. The degree, and with it the size, changes with the round.
+void ensure_size(arena::Buffer& buffer, const Step& step, arena::DType type, int64_t elements) {
     if (buffer.rows().stride >= elements) return;
     buffer = {};
-    buffer = arena::Buffer(type, x.first, x.count, elements, arena::host_visible_memory());
+    buffer = step.queue.memories().host_visible_rows(type, step.x.first, step.x.count, elements);
 }
 
 class NtkDfl final : public MixingAlgorithm {
@@ -181,8 +181,8 @@ private:
     /// the neighbours' models at the own wb.
     LinkAnswers linearise(Step& step) {
         const int64_t elements = block(nullptr).elements(), bytes = link_message_bytes();
-        ensure_size(own_, step.x, type_, elements);
-        ensure_size(blocks_, step.x, type_, degree(step) * elements);
+        ensure_size(own_, step, type_, elements);
+        ensure_size(blocks_, step, type_, degree(step) * elements);
         const arena::HostRows x(step.x, step.queue, "parameters that a model is linearised at");
         for (int64_t i = 0; i < step.x.count; ++i) {
             step.linearise(x.rows().at(i, 0), i, own_block(i));
@@ -245,7 +245,7 @@ private:
                 out[k] = step.loss(rows + k * columns * size, i);
             }
         };
-        ensure_size(losses_, step.x, arena::DType::float64, degree(step) * candidates_);
+        ensure_size(losses_, step, arena::DType::float64, degree(step) * candidates_);
         const LinkAnswers back = exchange_answers(
             step, tried, candidates_ * columns * size, losses_.rows(),
             candidates_ * static_cast<int64_t>(sizeof(double)),

@@ -287,7 +287,7 @@ public:
         : number(checked_number(given)),
           pinned(std::make_shared<PinnedBlocks>(number)),
           streams(number, pinned),
-          device(streams),
+          device(streams, memories()),
           compute(device.queue_on(streams.compute)),
           exchange(device.queue_on(streams.exchange)) {}
 
@@ -298,6 +298,17 @@ public:
     CudaStreams streams;
     StreamDevice device;
     std::unique_ptr<Queue> compute, exchange;
+
+private:
+    Memories memories() const {
+        const Memory rows = [device = number, give_back = give_back](int64_t bytes) {
+            return own(device, bytes, *give_back);
+        };
+        const Memory host_visible = [blocks = pinned](int64_t bytes) {
+            return blocks->take(bytes);
+        };
+        return {rows, host_visible, Space::device};
+    }
 };
 
 CudaDevice::CudaDevice(int number) : runtime_(std::make_unique<Runtime>(number)) {}
@@ -348,7 +359,7 @@ std::string CudaDevice::name() const {
 
 int64_t CudaDevice::free_bytes() const { return static_cast<int64_t>(free_on(number())); }
 
-Queues CudaDevice::queues() { return {runtime_->compute.get(), runtime_->exchange.get()}; }
+Place CudaDevice::place() { return {*runtime_->compute, *runtime_->exchange}; }
 
 void* CudaDevice::compute_stream() { return runtime_->streams.compute; }
 
@@ -356,18 +367,8 @@ std::unique_ptr<Queue> CudaDevice::queue_on(void* stream) {
     return runtime_->device.queue_on(stream);
 }
 
-Memory CudaDevice::memory() {
-    return [device = number(), give_back = runtime_->give_back](int64_t bytes) {
-        return own(device, bytes, *give_back);
-    };
-}
-
 void CudaDevice::on_low_memory(std::function<void()> give_back) {
     *runtime_->give_back = std::move(give_back);
-}
-
-Memory CudaDevice::pinned_memory() {
-    return [blocks = runtime_->pinned](int64_t bytes) { return blocks->take(bytes); };
 }
 
 }  // namespace dbench::arena

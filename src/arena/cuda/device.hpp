@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "arena/device/place.hpp"
 #include "arena/device/queue.hpp"
-#include "arena/rows.hpp"
 
 namespace dbench::arena {
 
@@ -29,9 +29,13 @@ public:
     std::string name() const;    ///< The name that the manufacturer gave it.
     int64_t free_bytes() const;  ///< Free device memory in bytes, now.
 
-    /// Returns the device's queues, each with its own stream. They live as long as this object.
-    Queues queues();
-    void* compute_stream();  ///< The cudaStream_t of Queues::compute.
+    /// Returns the device's queues, each with its own stream, and its memory: device memory for
+    /// rows (Space::device), and pinned host memory, which kernels read and write in place, for
+    /// everything that both the host (for example MPI) and kernels access. Both queues live as long
+    /// as this object; blocks of memory may outlive it. The allocator of rows throws UserError if
+    /// the request exceeds the free memory. Freed pinned blocks are reused.
+    Place place();
+    void* compute_stream();  ///< The cudaStream_t of the place's compute queue.
     /// Returns a queue over a stream that the caller owns. The queue must be destroyed before this
     /// object.
     std::unique_ptr<Queue> queue_on(void* stream);
@@ -40,17 +44,9 @@ public:
     /// time.
     void set_capturing(bool now);
 
-    /// Returns the allocator of device memory, for rows (set_default_memory) in Space::device.
-    /// Blocks may outlive this object. The allocator throws UserError if the request exceeds the
-    /// free memory.
-    Memory memory();
     /// Sets a function that is called if device memory is exhausted, before the allocation is tried
     /// again; it can free cached memory.
     void on_low_memory(std::function<void()> give_back);
-    /// Returns the allocator of pinned host memory, which kernels read and write in place: for
-    /// `HostVisibleArray` and everything else that both the host (for example MPI) and kernels
-    /// access. Freed blocks are reused.
-    Memory pinned_memory();
 
     /// The implementation, which calls CUDA.
     class Runtime;

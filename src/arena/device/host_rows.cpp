@@ -5,18 +5,17 @@
 #include <memory>
 #include <utility>
 
-#include "arena/device/memory.hpp"
 #include "arena/kernels.hpp"
 #include "base/error.hpp"
 
 namespace dbench::arena {
 
-HostRows::HostRows(Rows rows, Queue* queue, const char* why, State state)
+HostRows::HostRows(Rows rows, Queue& queue, const char* why, State state)
     : rows_(rows), queue_(queue) {
     const bool copied = rows.space == Space::device && rows.count > 0 && rows.stride > 0;
     if (copied) {
-        DBENCH_EXPECT(queue);
-        copy_ = Buffer(rows.type, rows.first, rows.count, rows.stride, host_visible_memory());
+        DBENCH_EXPECT(!queue.immediate());
+        copy_ = queue.memories().host_visible_rows(rows.type, rows.first, rows.count, rows.stride);
         if (state != State::replaced) {
             copy(rows_, copy_.rows(), {0, rows.stride}, queue_);
             keep(queue_, std::make_shared<Buffer>(copy_));  // The queue owns the buffer, too, in
@@ -33,7 +32,7 @@ void HostRows::write_back(const char* why) {
     if (why) finish(queue_, why);
 }
 
-void fill(Rows row, const void* from, int64_t bytes, Queue* queue) {
+void fill(Rows row, const void* from, int64_t bytes, Queue& queue) {
     const int64_t element = size_of(row.type);
     DBENCH_EXPECT(row.count == 1 && bytes <= row.stride * element);
     const int64_t elements = (int64_t{1} << 22) / element;

@@ -19,9 +19,9 @@ public:
     };
 
     /// Waits for the launches, or for the copy, if `state` requires it; `why` names the wait in
-    /// errors and traces. `queue` may be null if the rows are in host-visible memory. Throws as
+    /// errors and traces. `queue` is a queue of the device whose memory the rows are in. Throws as
     /// Queue::finish does.
-    HostRows(Rows rows, Queue* queue, const char* why, State state = State::computed);
+    HostRows(Rows rows, Queue& queue, const char* why, State state = State::computed);
 
     /// The rows, or their copy.
     Rows rows() const { return copy_.bytes() > 0 ? copy_.rows() : rows_; }
@@ -32,12 +32,12 @@ public:
 
 private:
     Rows rows_;
-    Queue* queue_;
+    Queue& queue_;
     Buffer copy_;
 };
 
 /// Copies `bytes` bytes from host memory at `from` to the start of `row`, for all later launches.
 /// No launch in the queue may access the row. `from` may be freed when the function returns.
-void fill(Rows row, const void* from, int64_t bytes, Queue* queue);
+void fill(Rows row, const void* from, int64_t bytes, Queue& queue);
 
 }  // namespace dbench::arena

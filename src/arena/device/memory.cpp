@@ -1,21 +1,9 @@
 #include "arena/device/memory.hpp"
 
-#include <mutex>
 #include <new>
-#include <utility>
 
 namespace dbench::arena {
 namespace {
-
-struct Defaults {
-    std::mutex mutex;
-    Memory rows, values;
-    Space space = Space::host;
-};
-Defaults& defaults() {
-    static Defaults defaults;
-    return defaults;
-}
 
 // A header before the values stores the owner of their memory: blocks may come from different
 // allocators.
@@ -23,44 +11,10 @@ constexpr size_t kHeader = 64;
 using Owner = std::shared_ptr<void>;
 static_assert(sizeof(Owner) <= kHeader);
 
-Owner values_memory(size_t bytes) {
-    Memory memory;
-    {
-        const std::lock_guard lock(defaults().mutex);
-        memory = defaults().values;
-    }
-    if (memory) return memory(static_cast<int64_t>(bytes));
-    constexpr std::align_val_t kAlignment{kHeader};
-    return {::operator new(bytes, kAlignment),
-            [](void* block) { ::operator delete(block, kAlignment); }};
-}
-
 }  // namespace
 
-void set_default_memory(Memory rows, Memory values, Space space) {
-    const std::lock_guard lock(defaults().mutex);
-    defaults().values = values ? std::move(values) : rows;
-    defaults().rows = std::move(rows);
-    defaults().space = space;
-}
-
-Memory default_row_memory() {
-    const std::lock_guard lock(defaults().mutex);
-    return defaults().rows;
-}
-
-Space default_row_space() {
-    const std::lock_guard lock(defaults().mutex);
-    return defaults().space;
-}
-
-Memory host_visible_memory() {
-    const std::lock_guard lock(defaults().mutex);
-    return defaults().values ? defaults().values : host_memory();
-}
-
-void* allocate_values(size_t bytes) {
-    Owner owner = values_memory(kHeader + bytes);
+void* allocate_values(const Memory& memory, size_t bytes) {
+    Owner owner = memory(static_cast<int64_t>(kHeader + bytes));
     char* const block = static_cast<char*>(owner.get());
     new (block) Owner(std::move(owner));
     return block + kHeader;
@@ -70,6 +24,26 @@ void free_values(void* values) noexcept {
     auto* const header = reinterpret_cast<Owner*>(static_cast<char*>(values) - kHeader);
     const Owner owner = std::move(*header);
     header->~Owner();
+}
+
+Memories::Memories() : Memories(host_memory(), host_memory(), Space::host) {}
+
+Memories::Memories(Memory rows, Memory host_visible, Space space)
+    : rows_(std::move(rows)),
+      host_visible_(std::make_shared<const Memory>(std::move(host_visible))),
+      space_(space) {}
+
+Buffer Memories::rows(DType type, int64_t first, int64_t count, int64_t stride) const {
+    return {type, first, count, stride, rows_, space_};
+}
+
+Buffer Memories::host_visible_rows(DType type, int64_t first, int64_t count, int64_t stride) const {
+    return {type, first, count, stride, *host_visible_};
+}
+
+const Memories& host_memories() {
+    static const Memories memories;
+    return memories;
 }
 
 }  // namespace dbench::arena

@@ -1,50 +1,96 @@
 #pragma once
-// The default memory of this process. Without a device all rows are in the host's memory. With a
-// device, rows are in the device's memory, and arrays that both access are in memory that both can
-// access.
+// The memory of a device. Rows are in the memory that the device computes in. Arrays and rows that
+// both the host and launches access are in memory that both can access. On the host, both are the
+// host's own memory. Users get the memory of their device from a queue (Queue::memories) or from
+// their rank's Place (place.hpp).
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "arena/rows.hpp"
 
 namespace dbench::arena {
 
-/// Sets the default allocators: `rows` for Buffers that are created without one (`space` says if
-/// the host can access them), and `values` for host-visible arrays (`HostVisibleArray`); null
-/// means: as `rows`. If both are null, the host's own memory is used, as initially. Blocks may
-/// outlive the setting. An allocator may reuse a freed block immediately, so memory that pending
-/// launches access must be kept alive (`Queue::keep`).
-void set_default_memory(Memory rows, Memory values = nullptr, Space space = Space::host);
-/// Returns the default allocator of rows; null if it is the host's.
-Memory default_row_memory();
-/// Returns the memory space of default_row_memory().
-Space default_row_space();
-/// Returns the allocator of `HostVisibleArray`: for rows that both the host and launches access,
-/// for example messages that the host makes.
-Memory host_visible_memory();
-/// Returns the allocator of the host's own memory, whatever the default is: for rows that only the
-/// host accesses, for example minibatches.
-Memory host_memory();
-
-void* allocate_values(size_t bytes);  ///< 64-byte aligned, contents undefined.
+void* allocate_values(const Memory& memory, size_t bytes);  ///< 64-byte aligned.
 void free_values(void* values) noexcept;
 
-/// The allocator of `HostVisibleArray`.
+/// The allocator of `HostVisibleArray`. Each block returns to the memory that it came from, so all
+/// allocators can free the blocks of all others.
 template <class T>
-struct ValuesAllocator {
+struct HostVisibleAllocator {
     using value_type = T;
-    ValuesAllocator() = default;
+    using propagate_on_container_copy_assignment = std::true_type;
+    using propagate_on_container_move_assignment = std::true_type;
+    using propagate_on_container_swap = std::true_type;
+    using is_always_equal = std::true_type;
+
+    explicit HostVisibleAllocator(std::shared_ptr<const Memory> from) : memory(std::move(from)) {}
+    // A moved-from array can be filled again, so a move leaves the allocator as it is.
+    HostVisibleAllocator(const HostVisibleAllocator&) = default;
+    HostVisibleAllocator& operator=(const HostVisibleAllocator&) = default;
     template <class U>
-    ValuesAllocator(const ValuesAllocator<U>&) {}
-    T* allocate(size_t count) { return static_cast<T*>(allocate_values(count * sizeof(T))); }
+    HostVisibleAllocator(const HostVisibleAllocator<U>& other) : memory(other.memory) {}
+
+    T* allocate(size_t count) {
+        return static_cast<T*>(allocate_values(*memory, count * sizeof(T)));
+    }
     void deallocate(T* values, size_t) noexcept { free_values(values); }
-    bool operator==(const ValuesAllocator&) const { return true; }
+    bool operator==(const HostVisibleAllocator&) const { return true; }
+
+    std::shared_ptr<const Memory> memory;
 };
 
 /// A small array that both kernels and the host read or write, for example norms or moments.
 template <class T>
-using HostVisibleArray = std::vector<T, ValuesAllocator<T>>;
+using HostVisibleArray = std::vector<T, HostVisibleAllocator<T>>;
+
+/// The memory in which a device's launches find rows and arrays. Blocks may outlive this object. An
+/// allocator may reuse a freed block immediately, so memory that pending launches access must be
+/// kept alive (`Queue::keep`).
+class Memories {
+public:
+    /// The host's own memory.
+    Memories();
+    /// `rows` allocates rows, in the space `space`. `host_visible` allocates everything that both
+    /// the host and launches access.
+    Memories(Memory rows, Memory host_visible, Space space);
+
+    /// The allocator of rows.
+    const Memory& row_memory() const { return rows_; }
+    /// The allocator of memory that both the host and launches access.
+    const Memory& host_visible_memory() const { return *host_visible_; }
+    /// The memory space of rows.
+    Space space() const { return space_; }
+
+    /// Returns zeroed rows (see Buffer).
+    Buffer rows(DType type, int64_t first, int64_t count, int64_t stride) const;
+    /// Returns zeroed rows that both the host and launches access, for example messages that the
+    /// host makes.
+    Buffer host_visible_rows(DType type, int64_t first, int64_t count, int64_t stride) const;
+    /// Returns an array of `count` copies of `value`.
+    template <class T>
+    HostVisibleArray<T> values(size_t count, const T& value = T()) const {
+        return HostVisibleArray<T>(count, value, HostVisibleAllocator<T>(host_visible_));
+    }
+    /// Returns an array with a copy of the elements of a list.
+    template <class List>
+    auto copy_of(const List& list) const {
+        using T = std::remove_cvref_t<decltype(*std::begin(list))>;
+        return HostVisibleArray<T>(std::begin(list), std::end(list),
+                                   HostVisibleAllocator<T>(host_visible_));
+    }
+
+private:
+    Memory rows_;
+    std::shared_ptr<const Memory> host_visible_;
+    Space space_;
+};
+
+/// Returns the host's own memory.
+const Memories& host_memories();
 
 }  // namespace dbench::arena

@@ -23,6 +23,23 @@ private:
     std::atomic<double> at_ = -1;  // Negative until the launch has run.
 };
 
+/// The queue of the host (host_queue).
+class HostQueue final : public Queue {
+public:
+    HostQueue() : Queue(host_memories(), Kind::immediate) {}
+    void launch(Launch launch) override {
+        for (int64_t block = 0; block < launch.blocks; ++block) launch.run(block, 0);
+    }
+    Event record() override { return {0, 0}; }
+    void wait(Event, const char*) override {}
+    void finish(Event, const char*) override {}
+    void keep(std::shared_ptr<const void>) override {}
+    const void* device_copy(const std::shared_ptr<const void>&, const void* data,
+                            int64_t) override {
+        return data;
+    }
+};
+
 Access access(Rows rows, Columns columns, bool writes) {
     const int64_t element = size_of(rows.type);
     return {rows.at(0, columns.begin), rows.count, rows.stride * element,
@@ -35,6 +52,11 @@ Access reads(Rows rows, Columns columns) { return access(rows, columns, false); 
 Access writes(Rows rows, Columns columns) { return access(rows, columns, true); }
 Access reads(const void* data, int64_t bytes) { return {data, 1, bytes, bytes, false}; }
 Access writes(const void* data, int64_t bytes) { return {data, 1, bytes, bytes, true}; }
+
+Queue& host_queue() {
+    static HostQueue queue;
+    return queue;
+}
 
 std::shared_ptr<const Timestamp> Queue::timestamp() {
     const auto timestamp = std::make_shared<HostTimestamp>();

@@ -1,9 +1,9 @@
 #pragma once
-// Queues. The launches on one queue run in order, concurrently with those of other queues. A kernel
-// function accepts a queue; without one (null) it runs on the host and has finished when the call
-// returns. An event orders launches of two queues, or lets the host wait for launches. A launch
-// sees everything that the host wrote before the launch. Rows and arrays that a launch receives by
-// address must remain valid until it has run.
+// Queues. The launches on one queue run in order, concurrently with those of other queues. Every
+// kernel function accepts a queue. On the immediate queue (`host_queue`) a kernel runs on the host
+// and has finished when the call returns. An event orders launches of two queues, or lets the host
+// wait for launches. A launch sees everything that the host wrote before the launch. Rows and
+// arrays that a launch receives by address must remain valid until it has run.
 
 #include <cstdint>
 #include <functional>
@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "arena/device/memory.hpp"
 #include "arena/rows.hpp"
 
 namespace dbench::arena {
@@ -67,7 +68,22 @@ using HostWait = std::function<void(const std::string& what, const std::function
 /// errors and traces.
 class Queue {
 public:
+    /// The kinds of queues. `stored`: launches may run after the call has returned. `immediate`: a
+    /// launch runs on the host and has finished when the call returns.
+    enum class Kind : uint8_t { stored, immediate };
+
+    /// `memories` is the memory of the queue's device.
+    explicit Queue(Memories memories = {}, Kind kind = Kind::stored)
+        : memories_(std::move(memories)), immediate_(kind == Kind::immediate) {}
     virtual ~Queue() = default;
+    Queue(const Queue&) = delete;
+    Queue& operator=(const Queue&) = delete;
+
+    /// True if launches have finished when the call returns: nothing needs to wait for them, and
+    /// memory need not be kept for them. Not virtual, because every kernel call tests it.
+    bool immediate() const { return immediate_; }
+    /// The memory of the queue's device, for everything that launches on the queue access.
+    const Memories& memories() const { return memories_; }
     /// True if the queue runs launches by `run` and checks their accesses; false if it uses
     /// `enqueue`.
     virtual bool emulated() const { return true; }
@@ -95,28 +111,29 @@ public:
     /// launched.
     virtual const void* device_copy(const std::shared_ptr<const void>& owner, const void* data,
                                     int64_t bytes) = 0;
+
+private:
+    const Memories memories_;
+    const bool immediate_;
 };
 
-/// The queues of a rank. Null queues mean that kernels run on the host immediately.
-struct Queues {
-    Queue* compute = nullptr;  ///< The queue of the step: updates, averagings, norms.
-    Queue* exchange =
-        nullptr;  ///< The queue of kernels that make messages, concurrently with the step.
-};
+/// Returns the host's immediate queue. It has no state: any number of threads may launch on it at
+/// the same time.
+Queue& host_queue();
 
 /// Orders all later launches on `later` after everything that was launched on `earlier` so far.
-/// Does nothing if one of them is null.
-inline void order(Queue* earlier, Queue* later, const char* why) {
-    if (earlier && later) later->wait(earlier->record(), why);
+/// Does nothing if one of them is immediate.
+inline void order(Queue& earlier, Queue& later, const char* why) {
+    if (!earlier.immediate() && !later.immediate()) later.wait(earlier.record(), why);
 }
 /// Waits on the host for everything that was launched on the queue so far; then the host may access
-/// the same memory. Does nothing without a queue.
-inline void finish(Queue* queue, const char* why) {
-    if (queue) queue->finish(queue->record(), why);
+/// the same memory.
+inline void finish(Queue& queue, const char* why) {
+    if (!queue.immediate()) queue.finish(queue.record(), why);
 }
-/// Calls Queue::keep if there is a queue.
-inline void keep(Queue* queue, std::shared_ptr<const void> memory) {
-    if (queue) queue->keep(std::move(memory));
+/// Keeps memory alive until everything that was launched so far on the queue has run.
+inline void keep(Queue& queue, std::shared_ptr<const void> memory) {
+    if (!queue.immediate()) queue.keep(std::move(memory));
 }
 
 }  // namespace dbench::arena

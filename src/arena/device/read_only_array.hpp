@@ -14,14 +14,14 @@
 
 namespace dbench::arena {
 
-/// Returns the address at which launches on `queue` can read `values`. Without a queue this is
+/// Returns the address at which launches on `queue` can read `values`. On the host's queue this is
 /// values.data(). The values must not be modified while `owner` lives.
 template <class Owner, class T>
-const T* readable_on(Queue* queue, const std::shared_ptr<Owner>& owner,
+const T* readable_on(Queue& queue, const std::shared_ptr<Owner>& owner,
                      const std::vector<T>& values) {
-    if (!queue || values.empty()) return values.data();
+    if (queue.immediate() || values.empty()) return values.data();
     const auto bytes = static_cast<int64_t>(values.size() * sizeof(T));
-    return static_cast<const T*>(queue->device_copy(owner, values.data(), bytes));
+    return static_cast<const T*>(queue.device_copy(owner, values.data(), bytes));
 }
 
 /// A read-only array that shares its values: copies of this object share them, and so their copy on
@@ -37,7 +37,7 @@ public:
     size_t size() const { return values_->size(); }
     const T& operator[](size_t k) const { return (*values_)[k]; }
     /// Returns the address at which launches on `queue` can read the values.
-    const T* on(Queue* queue) const { return readable_on(queue, values_, *values_); }
+    const T* on(Queue& queue) const { return readable_on(queue, values_, *values_); }
 
 private:
     std::shared_ptr<const std::vector<T>> values_;

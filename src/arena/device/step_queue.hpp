@@ -17,7 +17,7 @@ namespace dbench::arena {
 class StepQueue final : public Queue {
 public:
     /// Both queues must outlive this object.
-    StepQueue(Queue& own, Queue& side) : own_(own), side_(side) {}
+    StepQueue(Queue& own, Queue& side) : Queue(own.memories()), own_(own), side_(side) {}
 
     /// The side queue. The caller must itself order the side queue after the launches that it
     /// depends on.

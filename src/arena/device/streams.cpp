@@ -49,7 +49,11 @@ bool same_owner(const std::weak_ptr<const void>& a, const std::shared_ptr<const 
 class StreamQueue final : public Queue {
 public:
     StreamQueue(StreamDevice& device, void* stream, int number)
-        : device_(device), streams_(device.streams_), stream_(stream), number_(number) {}
+        : Queue(device.memories_),
+          device_(device),
+          streams_(device.streams_),
+          stream_(stream),
+          number_(number) {}
     ~StreamQueue() override {
         try {
             mark();

@@ -11,8 +11,10 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "arena/device/memory.hpp"
 #include "arena/device/queue.hpp"
 
 namespace dbench::arena {
@@ -57,9 +59,11 @@ class StreamQueue;
 /// equal, are copied once. Long arrays are first looked up by address.
 class StreamDevice {
 public:
-    /// Both must outlive all queues. `rest` is the time in seconds that the destructor of a queue
-    /// waits for pending launches; memory that they still need afterwards is never freed.
-    explicit StreamDevice(Streams& streams, double rest = 5) : streams_(streams), rest_(rest) {}
+    /// `streams` must outlive all queues. `memories` is the device's memory. `rest` is the time in
+    /// seconds that the destructor of a queue waits for pending launches; memory that they still
+    /// need afterwards is never freed.
+    explicit StreamDevice(Streams& streams, Memories memories = {}, double rest = 5)
+        : streams_(streams), memories_(std::move(memories)), rest_(rest) {}
     ~StreamDevice();
     StreamDevice(const StreamDevice&) = delete;
     StreamDevice& operator=(const StreamDevice&) = delete;
@@ -113,6 +117,7 @@ private:
     void free_retired();
 
     Streams& streams_;
+    const Memories memories_;
     const double rest_;
     mutable std::mutex mutex_;
     std::vector<StreamQueue*> queues_;  // Queues by their number; null: destroyed.

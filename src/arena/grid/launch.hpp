@@ -33,12 +33,12 @@ void launch_on(Queue& queue, const char* name, const Body& body, const Accesses&
     queue.launch(std::move(launch));
 }
 
-/// Launches `body` on `queue`. Without a queue (null) it runs the body at once by on_host, which is
+/// Launches `body` on `queue`. An immediate queue runs the body at once by on_host, which is
 /// compiled for each type of body.
 template <class Body, class Accesses>
-void launch(Queue* queue, const char* name, const Body& body, const Accesses& accesses) {
-    if (!queue) return on_host(body);
-    launch_on(*queue, name, body, accesses);
+void launch(Queue& queue, const char* name, const Body& body, const Accesses& accesses) {
+    if (queue.immediate()) return on_host(body);
+    launch_on(queue, name, body, accesses);
 }
 
 }  // namespace dbench::arena

@@ -5,7 +5,7 @@
 namespace dbench::arena {
 
 SegmentGrid::SegmentGrid(const Layout& layout, int64_t rows, Columns columns, double* squared,
-                         Queue* queue)
+                         Queue& queue)
     : segments(layout.segment_array().on(queue)),
       all(static_cast<int64_t>(layout.segments().size())),
       columns(columns),

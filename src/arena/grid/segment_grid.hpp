@@ -29,7 +29,7 @@ struct SegmentGrid {
     double* squared;  ///< [rows, all]: sums of squares of whole segments; null if not requested.
 
     /// Throws if `squared` is not null and `columns` cuts a segment. `rows` is the number of rows.
-    SegmentGrid(const Layout& layout, int64_t rows, Columns columns, double* squared, Queue* queue);
+    SegmentGrid(const Layout& layout, int64_t rows, Columns columns, double* squared, Queue& queue);
 
     constexpr int64_t blocks() const { return rows * count; }
     constexpr int64_t scratch_bytes() const { return squared ? scratch_for<Lanes>(1) : 0; }

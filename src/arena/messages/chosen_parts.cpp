@@ -92,11 +92,11 @@ ChosenParts::ChosenParts(const Layout& layout, DType type, std::span<const int64
     pieces_ = ReadOnlyArray(std::move(pieces));
 }
 
-void ChosenParts::send_largest(Rows v, Rows messages, Queue* queue) {
+void ChosenParts::send_largest(Rows v, Rows messages, Queue& queue) {
     DBENCH_EXPECT(sends_indices_ && v.type == type_ && messages.count == v.count &&
                   bytes_ <= messages.stride * size_of(messages.type));
     count_bytes(0, v.count * bytes_, Kernel::codec);
-    if (queue) return send_largest_of_queue(v, messages, *queue);
+    if (!queue.immediate()) return send_largest_of_queue(v, messages, queue);
     count_passes(type_, layout_.all(), 2 * v.count, 0, Kernel::codec);
     with_type(type_, [&]<class T>() {
         for (int64_t i = 0; i < v.count; ++i) {
@@ -121,13 +121,13 @@ void ChosenParts::send_largest_of_queue(Rows v, Rows messages, Queue& queue) {
     const int64_t wanted = 2 * of_tensors + of_pieces + digits;
     if (memory_.rows().stride < wanted) {
         queue.keep(std::make_shared<Buffer>(std::move(memory_)));
-        memory_ = Buffer(DType::float64, 0, 1, wanted);
+        memory_ = queue.memories().rows(DType::float64, 0, 1, wanted);
     }
     auto* const least = memory_.rows().row<uint64_t>(0);
     uint64_t* const left = least + of_tensors;
     uint64_t* const in = left + of_tensors;
     const Selection selection{least, left, in, reinterpret_cast<uint32_t*>(in + of_pieces)};
-    const ChosenGrid grid{parts_.on(&queue), pieces_.on(&queue), tensors, pieces, v.count};
+    const ChosenGrid grid{parts_.on(queue), pieces_.on(queue), tensors, pieces, v.count};
     const Access row = reads(v, layout_.all());
     const auto known = [&](bool written) {
         return Access{least, 1, 0, 2 * of_tensors * kWord, written};
@@ -165,7 +165,7 @@ void ChosenParts::send_largest_of_queue(Rows v, Rows messages, Queue& queue) {
 }
 
 void ChosenParts::send(Rows v, std::span<const uint32_t* const> indices, Rows messages,
-                       Queue* queue) const {
+                       Queue& queue) const {
     DBENCH_EXPECT(!sends_indices_ && v.type == type_ && messages.count == v.count &&
                   std::ssize(indices) == v.count &&
                   bytes_ <= messages.stride * size_of(messages.type));
@@ -189,7 +189,7 @@ void ChosenParts::send(Rows v, std::span<const uint32_t* const> indices, Rows me
 }
 
 void ChosenParts::add(Rows out, std::span<const std::vector<ChosenMessage>> messages,
-                      Queue* queue) const {
+                      Queue& queue) const {
     DBENCH_EXPECT(out.type == type_ && std::ssize(messages) == out.count);
     const ReadOnlyLists received(messages);
     const auto many = std::ssize(received.all.values());

@@ -54,15 +54,15 @@ public:
     /// Writes row i's message to the beginning of row i of `messages`: the elements of largest
     /// magnitude, with their indices. For equal magnitudes the lower index is chosen; the magnitude
     /// of a NaN is infinity.
-    void send_largest(Rows v, Rows messages, Queue* queue = nullptr);
+    void send_largest(Rows v, Rows messages, Queue& queue = host_queue());
     /// Writes row i's message: the elements with indices indices[i] [chosen()], which are not part
     /// of the message.
     void send(Rows v, std::span<const uint32_t* const> indices, Rows messages,
-              Queue* queue = nullptr) const;
+              Queue& queue = host_queue()) const;
     /// Computes out_i += sum of factor Q(v) over row i's messages, in their order. Elements are
     /// rounded after each message.
     void add(Rows out, std::span<const std::vector<ChosenMessage>> messages,
-             Queue* queue = nullptr) const;
+             Queue& queue = host_queue()) const;
 
 private:
     void send_largest_of_queue(Rows v, Rows messages, Queue& queue);

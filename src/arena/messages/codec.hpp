@@ -22,12 +22,12 @@ constexpr int64_t size_of(Codec codec, DType type) {
 
 /// Encodes `count` elements of `from` as 16-bit words. The codec must not be the identity.
 void encode(Codec codec, DType type, const void* from, uint16_t* to, int64_t count,
-            Queue* queue = nullptr);
+            Queue& queue = host_queue());
 /// Decodes `count` 16-bit words. The codec must not be the identity.
 void decode(Codec codec, DType type, const uint16_t* from, void* to, int64_t count,
-            Queue* queue = nullptr);
+            Queue& queue = host_queue());
 /// Computes Q(x): encodes and decodes. `to` may be `from`.
 void quantize(Codec codec, DType type, const void* from, void* to, int64_t count,
-              Queue* queue = nullptr);
+              Queue& queue = host_queue());
 
 }  // namespace dbench::arena

@@ -72,7 +72,7 @@ DBENCH_CLONES void on_host(const CodedShift<float>& body) { shift_body(body); }
 DBENCH_CLONES void on_host(const CodedShift<double>& body) { shift_body(body); }
 
 void coded_mean(Codec codec, DType type, const void* x, std::span<const CodedTerm> terms,
-                bool change, void* out, int64_t count, Queue* queue) {
+                bool change, void* out, int64_t count, Queue& queue) {
     DBENCH_EXPECT(codec != Codec::identity);
     const auto many = static_cast<int64_t>(terms.size());
     const int64_t bytes = count * size_of(type), words = count * size_of(codec, type);
@@ -85,7 +85,7 @@ void coded_mean(Codec codec, DType type, const void* x, std::span<const CodedTer
     };
     std::optional<ReadOnlyArray<CodedTerm>> kept;  // Must live until the kernel that reads them has
                                                    // been launched.
-    if (queue) kept.emplace(std::vector(terms.begin(), terms.end()));
+    if (!queue.immediate()) kept.emplace(std::vector(terms.begin(), terms.end()));
     const CodedTerm* const at = kept ? kept->on(queue) : terms.data();
     with_type(type, [&]<class T>() {
         const CodedMean<T> body{.codec = codec,
@@ -100,7 +100,7 @@ void coded_mean(Codec codec, DType type, const void* x, std::span<const CodedTer
 }
 
 void coded_shift(Codec codec, DType type, const void* x, const void* mean, bool change, void* out,
-                 int64_t count, Queue* queue) {
+                 int64_t count, Queue& queue) {
     DBENCH_EXPECT(codec != Codec::identity);
     const int64_t bytes = count * size_of(type);
     count_passes(type, {0, count}, 2, 1, Kernel::mixing);

@@ -19,10 +19,10 @@ struct CodedTerm {
 /// if `change`, for `count` elements. D decodes and Q rounds. `out` may be x. Reads all rows in one
 /// pass.
 void coded_mean(Codec codec, DType type, const void* x, std::span<const CodedTerm> terms,
-                bool change, void* out, int64_t count, Queue* queue = nullptr);
+                bool change, void* out, int64_t count, Queue& queue = host_queue());
 
 /// Computes out = x + (mean - Q(x)) from a mean of decoded rows, or only mean - Q(x) if `change`.
 void coded_shift(Codec codec, DType type, const void* x, const void* mean, bool change, void* out,
-                 int64_t count, Queue* queue = nullptr);
+                 int64_t count, Queue& queue = host_queue());
 
 }  // namespace dbench::arena

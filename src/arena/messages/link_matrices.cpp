@@ -55,7 +55,7 @@ LinkMatrices::LinkMatrices(const Layout& layout, DType type) : layout_(layout), 
 }
 
 void LinkMatrices::send(Rows x, Rows known, LinkFactor found, std::span<const MatrixLink> links,
-                        const Draws& draws, Rows messages, Queue* queue) const {
+                        const Draws& draws, Rows messages, Queue& queue) const {
     DBENCH_EXPECT(x.type == type_ && known.type == type_ && messages.type == type_);
     if (links.empty()) return;
     const auto many = std::ssize(links);
@@ -102,7 +102,7 @@ void LinkMatrices::send(Rows x, Rows known, LinkFactor found, std::span<const Ma
 
 void LinkMatrices::take(Rows x, Rows p, Rows q, LinkFactor found,
                         std::span<const std::vector<ReceivedOverLink>> received, Rows messages,
-                        Queue* queue) const {
+                        Queue& queue) const {
     DBENCH_EXPECT(x.type == type_ && std::ssize(received) == x.count);
     const ReadOnlyLists all_received(received);
     const auto many = std::ssize(all_received.all.values());

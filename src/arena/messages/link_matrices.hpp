@@ -65,13 +65,13 @@ public:
     /// drawn again: its numbers are uniform in [-1, 1), from the stream of (low, high,
     /// draws.iteration, matrix).
     void send(Rows x, Rows known, LinkFactor found, std::span<const MatrixLink> links,
-              const Draws& draws, Rows messages, Queue* queue = nullptr) const;
+              const Draws& draws, Rows messages, Queue& queue = host_queue()) const;
     /// Sets the computed vectors to the lower end's product minus the higher end's product. Then
     /// moves x_i towards the other end of each of its links: by w p q', and by w times the
     /// difference of elements that are sent unchanged. Elements are rounded after each link.
     void take(Rows x, Rows p, Rows q, LinkFactor found,
               std::span<const std::vector<ReceivedOverLink>> received, Rows messages,
-              Queue* queue = nullptr) const;
+              Queue& queue = host_queue()) const;
 
 private:
     const Layout& layout_;

@@ -59,13 +59,13 @@ LowRankParts::LowRankParts(const Layout& layout, DType type, int64_t rank)
     by_columns_ = ReadOnlyArray(std::move(by_columns));
 }
 
-void LowRankParts::encode(Rows v, Rows z, Rows messages, Queue* queue) {
+void LowRankParts::encode(Rows v, Rows z, Rows messages, Queue& queue) {
     DBENCH_EXPECT(v.type == type_ && messages.count == v.count && z.count == v.count &&
                   z.type == DType::float64 && z_ <= z.stride &&
                   bytes_ <= messages.stride * size_of(messages.type));
     if (products_.rows().count < v.count) {
         keep(queue, std::make_shared<Buffer>(std::move(products_)));
-        products_ = Buffer(DType::float64, 0, v.count, std::max<int64_t>(p_, 1));
+        products_ = queue.memories().rows(DType::float64, 0, v.count, std::max<int64_t>(p_, 1));
     }
     const Rows p = products_.rows();
     const int64_t stride = messages.stride * size_of(messages.type);
@@ -95,7 +95,7 @@ void LowRankParts::encode(Rows v, Rows z, Rows messages, Queue* queue) {
 }
 
 void LowRankParts::add(Rows out, std::span<const std::vector<WeightedMessage>> messages,
-                       Queue* queue) const {
+                       Queue& queue) const {
     DBENCH_EXPECT(out.type == type_ && std::ssize(messages) == out.count);
     const ReadOnlyLists received(messages);
     const auto many = std::ssize(received.all.values());

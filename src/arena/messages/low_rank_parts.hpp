@@ -46,11 +46,11 @@ public:
     /// Writes row i's message to the beginning of row i of `messages`. Row i of `z`, float64, holds
     /// rank() vectors of `columns` numbers for each part that is a matrix. Columns of P become 0 if
     /// they are, up to rounding, linear combinations of earlier columns.
-    void encode(Rows v, Rows z, Rows messages, Queue* queue = nullptr);
+    void encode(Rows v, Rows z, Rows messages, Queue& queue = host_queue());
     /// Computes out_i += sum of factor Q(v) over row i's messages, in their order. Elements are
     /// rounded after each product.
     void add(Rows out, std::span<const std::vector<WeightedMessage>> messages,
-             Queue* queue = nullptr) const;
+             Queue& queue = host_queue()) const;
 
 private:
     const Layout& layout_;

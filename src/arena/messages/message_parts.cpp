@@ -57,7 +57,7 @@ Access messages_of(Rows messages, int64_t bytes, bool writes) {
     return {messages.data, messages.count, messages.stride * size_of(messages.type), bytes, writes};
 }
 
-void magnitudes(const Layout& layout, Rows rows, double* out, Queue* queue) {
+void magnitudes(const Layout& layout, Rows rows, double* out, Queue& queue) {
     count_passes(rows.type, layout.all(), rows.count, 0, Kernel::codec);
     const SegmentGrid grid(layout, rows.count, layout.all(), out, queue);
     const auto accesses = [&] {
@@ -93,7 +93,7 @@ MessageParts<Form>::MessageParts(Form form, const Layout& layout, DType type)
 }
 
 template <class Form>
-void MessageParts<Form>::encode(Rows v, const Draws& draws, Rows messages, Queue* queue) {
+void MessageParts<Form>::encode(Rows v, const Draws& draws, Rows messages, Queue& queue) {
     DBENCH_EXPECT(v.type == type_ && messages.count == v.count &&
                   bytes_ <= messages.stride * size_of(messages.type));
     const auto tensors = static_cast<int64_t>(parts_.size());
@@ -104,7 +104,7 @@ void MessageParts<Form>::encode(Rows v, const Draws& draws, Rows messages, Queue
         const int64_t wanted = v.count * (segments + tensors);
         if (sums_.rows().stride < wanted) {
             keep(queue, std::make_shared<Buffer>(std::move(sums_)));
-            sums_ = Buffer(DType::float64, 0, 1, wanted);
+            sums_ = queue.memories().rows(DType::float64, 0, 1, wanted);
         }
         double* const sums = sums_.rows().template row<double>(0);
         numbers = sums + v.count * segments;
@@ -153,7 +153,7 @@ void MessageParts<Form>::encode(Rows v, const Draws& draws, Rows messages, Queue
 
 template <class Form>
 void MessageParts<Form>::add(Rows out, std::span<const std::vector<WeightedMessage>> messages,
-                             Queue* queue) const requires(!std::is_same_v<Form, Residues>) {
+                             Queue& queue) const requires(!std::is_same_v<Form, Residues>) {
     DBENCH_EXPECT(out.type == type_ && std::ssize(messages) == out.count);
     const Received received(messages);
     const auto many = static_cast<int64_t>(received.all.size());
@@ -185,7 +185,7 @@ template class MessageParts<Residues>;
 
 void approach_residues(const MessageParts<Residues>& parts, const Layout& layout, Rows x,
                        std::span<const std::vector<WeightedMessage>> messages, const Draws& draws,
-                       double gamma, double* counts, Rows far, Queue* queue) {
+                       double gamma, double* counts, Rows far, Queue& queue) {
     DBENCH_EXPECT(std::ssize(messages) == x.count && far.count == x.count);
     const auto segments = static_cast<int64_t>(layout.segments().size());
     const int64_t bytes = x.count * segments * kMessagePartsBytes;

@@ -101,11 +101,11 @@ public:
     const ReadOnlyArray<MessagePart>& parts() const { return parts_; }
 
     /// Writes row i's message to the beginning of row i of `messages`.
-    void encode(Rows v, const Draws& draws, Rows messages, Queue* queue = nullptr);
+    void encode(Rows v, const Draws& draws, Rows messages, Queue& queue = host_queue());
     /// Computes out_i += sum of factor Q(v) over row i's messages, in their order. Elements are
     /// rounded after each message.
     void add(Rows out, std::span<const std::vector<WeightedMessage>> messages,
-             Queue* queue = nullptr) const requires(!std::is_same_v<Form, Residues>);
+             Queue& queue = host_queue()) const requires(!std::is_same_v<Form, Residues>);
 
 private:
     Form form_;
@@ -130,6 +130,6 @@ extern template class MessageParts<Residues>;
 /// kernel has run.
 void approach_residues(const MessageParts<Residues>& parts, const Layout& layout, Rows x,
                        std::span<const std::vector<WeightedMessage>> messages, const Draws& draws,
-                       double gamma, double* counts, Rows far, Queue* queue = nullptr);
+                       double gamma, double* counts, Rows far, Queue& queue = host_queue());
 
 }  // namespace dbench::arena

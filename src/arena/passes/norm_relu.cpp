@@ -60,7 +60,7 @@ int64_t norm_sums(const Images& images) {
 
 void norm_relu(const Images& images, const void* x, const void* added, const Norm& norm,
                double momentum, double eps, void* running_mean, void* running_variance, void* y,
-               double* statistics, double* sums, Queue* queue) {
+               double* statistics, double* sums, Queue& queue) {
     DBENCH_EXPECT(supports_images(images) && are_aligned({x, added, y}));
     with_type(images.type, [&]<class T>() {
         const auto grid = ImageGrid<T>::of_sums(images);
@@ -100,7 +100,7 @@ void norm_relu(const Images& images, const void* x, const void* added, const Nor
 
 void norm_relu_gradients(const Images& images, const NormRelu& forward, const void* gradient,
                          void* g, void* dx, void* dweight, void* dbias, double* sums,
-                         Queue* queue) {
+                         Queue& queue) {
     DBENCH_EXPECT(supports_images(images) && (forward.y == nullptr) == (g == nullptr));
     DBENCH_EXPECT(are_aligned({forward.x, forward.y, gradient, g, dx}));
     with_type(images.type, [&]<class T>() {

@@ -37,7 +37,7 @@ int64_t norm_sums(const Images& images);
 /// `added` may be null.
 void norm_relu(const Images& images, const void* x, const void* added, const Norm& norm,
                double momentum, double eps, void* running_mean, void* running_variance, void* y,
-               double* statistics, double* sums, Queue* queue = nullptr);
+               double* statistics, double* sums, Queue& queue = host_queue());
 
 /// The inputs and results of a forward pass that the backward pass needs. `y` is null if nothing
 /// was added.
@@ -51,6 +51,6 @@ struct NormRelu {
 /// positive, else 0. Stores g if something was added; `g` must be null otherwise.
 void norm_relu_gradients(const Images& images, const NormRelu& forward, const void* gradient,
                          void* g, void* dx, void* dweight, void* dbias, double* sums,
-                         Queue* queue = nullptr);
+                         Queue& queue = host_queue());
 
 }  // namespace dbench::arena

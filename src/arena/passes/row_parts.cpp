@@ -14,7 +14,7 @@ namespace dbench::arena {
 DBENCH_CLONES void on_host(const FillParts<float>& body) { run_blocks(body); }
 DBENCH_CLONES void on_host(const FillParts<double>& body) { run_blocks(body); }
 
-void fill_parts(Rows to, std::span<const RowPart> parts, bool adds, Queue* queue) {
+void fill_parts(Rows to, std::span<const RowPart> parts, bool adds, Queue& queue) {
     with_type(to.type, [&]<class T>() {
         using Body = FillParts<T>;
         while (!parts.empty()) {

@@ -25,6 +25,6 @@ struct RowPart {
 /// Replaces the contents of `to`, or adds to them if `adds`. All arrays must have the type of `to`.
 /// The launch on `queue` only declares what it writes: the accesses of the surrounding launch must
 /// include what it reads.
-void fill_parts(Rows to, std::span<const RowPart> parts, bool adds, Queue* queue = nullptr);
+void fill_parts(Rows to, std::span<const RowPart> parts, bool adds, Queue& queue = host_queue());
 
 }  // namespace dbench::arena

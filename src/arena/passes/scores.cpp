@@ -12,7 +12,7 @@ DBENCH_CLONES void on_host(const Score<float>& body) { run_blocks(body); }
 DBENCH_CLONES void on_host(const Score<double>& body) { run_blocks(body); }
 
 void score(const Outputs& outputs, double share, double all_terms, bool adds, double* loss,
-           double* accuracy, Queue* queue) {
+           double* accuracy, Queue& queue) {
     DBENCH_EXPECT(outputs.classes <= kMaxScoredClasses);
     const auto accesses = [&] {
         const int64_t bytes = outputs.parts * static_cast<int64_t>(sizeof(double));

@@ -27,6 +27,6 @@ inline constexpr int64_t kMaxScoredClasses = 1024;
 /// a NaN logit of another class wins. The accuracy is NaN without labels. Adds to the old values if
 /// `adds`.
 void score(const Outputs& outputs, double share, double all_terms, bool adds, double* loss,
-           double* accuracy, Queue* queue = nullptr);
+           double* accuracy, Queue& queue = host_queue());
 
 }  // namespace dbench::arena

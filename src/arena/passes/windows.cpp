@@ -13,7 +13,7 @@ DBENCH_CLONES void on_host(const GatherWindows<float>& body) { run_blocks(body);
 DBENCH_CLONES void on_host(const GatherWindows<double>& body) { run_blocks(body); }
 
 void gather_windows(const Pictures& pictures, std::span<const Window> windows, const void* values,
-                    DType type, Planes planes, void* out, Queue* queue) {
+                    DType type, Planes planes, void* out, Queue& queue) {
     DBENCH_EXPECT(pictures.numel() <= std::numeric_limits<int32_t>::max());
     const int64_t count = std::ssize(windows), read = count * pictures.numel();
     const int64_t written = read * size_of(type);

@@ -32,6 +32,6 @@ enum class Planes : uint8_t { first, last };
 /// `out` are of type `type`. `out` is [windows, planes, height, width], or has planes last. An
 /// image must have fewer than 2^31 bytes.
 void gather_windows(const Pictures& pictures, std::span<const Window> windows, const void* values,
-                    DType type, Planes planes, void* out, Queue* queue = nullptr);
+                    DType type, Planes planes, void* out, Queue& queue = host_queue());
 
 }  // namespace dbench::arena

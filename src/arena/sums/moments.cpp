@@ -42,14 +42,15 @@ struct MomentsPlan {
 template <class T>
 void combine(const Layout& layout, std::span<const Interval> leaves, Interval root,
              std::vector<const T*> rows, std::vector<const double*> leaf_m2, Columns columns,
-             double* mean, double* m2, Queue* queue) {
+             double* mean, double* m2, Queue& queue) {
     const auto plan = std::make_shared<MomentsPlan<T>>();
     plan->tree = plan_tree(leaves, root);
     plan->rows = std::move(rows);
     plan->m2 = std::move(leaf_m2);
     const auto count = static_cast<int64_t>(plan->tree.steps.size());
     DeviceTiles tiles{tile_width(std::ssize(plan->rows), sizeof(T)), 1};
-    if (queue) {
+    const bool immediate = queue.immediate();
+    if (!immediate) {
         plan->levels = by_level(plan->tree);
         tiles = device_tiles(count, plan->levels.slots);
     }
@@ -58,9 +59,9 @@ void combine(const Layout& layout, std::span<const Interval> leaves, Interval ro
         .grid = grid,
         .rows = readable_on(queue, plan, plan->rows),
         .leaf_m2 = plan->m2.empty() ? nullptr : readable_on(queue, plan, plan->m2),
-        .steps = readable_on(queue, plan, queue ? plan->levels.steps : plan->tree.steps),
+        .steps = readable_on(queue, plan, immediate ? plan->tree.steps : plan->levels.steps),
         .count = count,
-        .slots = queue ? plan->levels.slots : plan->tree.slots,
+        .slots = immediate ? plan->tree.slots : plan->levels.slots,
         .mean = mean,
         .m2 = m2,
         .width = tiles.width,
@@ -86,7 +87,7 @@ void combine(const Layout& layout, std::span<const Interval> leaves, Interval ro
 }  // namespace
 
 void tree_moments(const Layout& layout, int64_t n, Rows rows, std::span<const Interval> nodes,
-                  Columns columns, double* mean, double* m2, Queue* queue) {
+                  Columns columns, double* mean, double* m2, Queue& queue) {
     DBENCH_EXPECT(rows.first >= 0 && rows.first + rows.count <= n);
     static_cast<void>(n);
     const size_t segments = layout.segments().size();
@@ -109,7 +110,7 @@ void tree_moments(const Layout& layout, int64_t n, Rows rows, std::span<const In
 }
 
 void combine_moments(const Layout& layout, int64_t n, std::span<const Moments> parts,
-                     Columns columns, double* mean, double* m2, Queue* queue) {
+                     Columns columns, double* mean, double* m2, Queue& queue) {
     std::vector<Interval> leaves;
     std::vector<const double*> means, seconds;
     for (const Moments& part : parts) {

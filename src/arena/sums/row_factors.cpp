@@ -23,7 +23,7 @@ constexpr auto kRowFactorsBytes = static_cast<int64_t>(sizeof(double));
 }  // namespace
 
 void norm_factors(const Layout& layout, int64_t count, const double* squares, FactorRule rule,
-                  double number, double* out, Queue* queue) {
+                  double number, double* out, Queue& queue) {
     DBENCH_EXPECT(number > 0);
     const NormFactors body{.segments = layout.segment_array().on(queue),
                            .all = static_cast<int64_t>(layout.segments().size()),
@@ -39,12 +39,12 @@ void norm_factors(const Layout& layout, int64_t count, const double* squares, Fa
     });
 }
 
-const double* RowFactors::of(const Layout& layout, Rows rows, Queue* queue) {
+const double* RowFactors::of(const Layout& layout, Rows rows, Queue& queue) {
     const auto segments = static_cast<int64_t>(layout.segments().size());
     const int64_t squares = rows.count * segments, wanted = squares + rows.count;
     if (values_.rows().stride < wanted) {
         keep(queue, std::make_shared<Buffer>(std::move(values_)));
-        values_ = Buffer(DType::float64, 0, 1, wanted);
+        values_ = queue.memories().rows(DType::float64, 0, 1, wanted);
     }
     double* const values = values_.rows().row<double>(0);
     arena::squares(layout, rows, layout.all(), values, queue);
@@ -52,11 +52,12 @@ const double* RowFactors::of(const Layout& layout, Rows rows, Queue* queue) {
     return values + squares;
 }
 
-void scale_each(Rows rows, Columns columns, const double* factors, Queue* queue) {
+void scale_each(Rows rows, Columns columns, const double* factors, Queue& queue) {
     if (columns.count() <= 0) return;
     // The host does not know which rows a device will skip.
-    const int64_t passes =
-        queue ? rows.count : rows.count - std::count(factors, factors + rows.count, 1.0);
+    const int64_t passes = queue.immediate()
+                               ? rows.count - std::count(factors, factors + rows.count, 1.0)
+                               : rows.count;
     count_passes(rows.type, columns, passes, passes);
     const auto accesses = [&] {
         return std::vector<Access>{reads(factors, rows.count * kRowFactorsBytes),

@@ -20,9 +20,9 @@ enum class FactorRule : uint8_t {
 /// is the root of the sum over tensors, each of which is the sum over its segments, in order.
 /// `number` must be > 0.
 void norm_factors(const Layout& layout, int64_t count, const double* squares, FactorRule rule,
-                  double number, double* out, Queue* queue = nullptr);
+                  double number, double* out, Queue& queue = host_queue());
 /// Computes x_i *= factors[i] in `columns`. A row whose factor is 1 is not modified.
-void scale_each(Rows rows, Columns columns, const double* factors, Queue* queue = nullptr);
+void scale_each(Rows rows, Columns columns, const double* factors, Queue& queue = host_queue());
 
 /// Computes the factors of rows and owns their memory.
 class RowFactors {
@@ -31,7 +31,7 @@ public:
 
     /// Returns the factors [rows.count] of whole rows, for launches on `queue` after this call.
     /// They are valid until the next call.
-    const double* of(const Layout& layout, Rows rows, Queue* queue = nullptr);
+    const double* of(const Layout& layout, Rows rows, Queue& queue = host_queue());
 
 private:
     FactorRule rule_;

@@ -11,8 +11,8 @@ namespace dbench::arena {
 DBENCH_CLONES void on_host(const Squares<float>& body) { run_blocks(body); }
 DBENCH_CLONES void on_host(const Squares<double>& body) { run_blocks(body); }
 
-void squares(const Layout& layout, Rows rows, Columns columns, double* out, Queue* queue) {
-    DBENCH_EXPECT(queue || rows.space == Space::host);
+void squares(const Layout& layout, Rows rows, Columns columns, double* out, Queue& queue) {
+    DBENCH_EXPECT(!queue.immediate() || rows.space == Space::host);
     count_passes(rows.type, columns, rows.count, 0, Kernel::statistics);
     const SegmentGrid grid(layout, rows.count, columns, out, queue);
     const auto accesses = [&] { return list_accesses(grid, {rows}, {}); };

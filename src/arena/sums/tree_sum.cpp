@@ -22,7 +22,7 @@ struct TreeSumPlan {
 
 template <class T>
 void add(std::span<const Summand> summands, TreePlan tree, void* out, Columns columns,
-         TreeForm form, Queue* queue) {
+         TreeForm form, Queue& queue) {
     const auto plan = std::make_shared<TreeSumPlan<T>>();
     plan->tree = std::move(tree);
     for (const Summand& summand : summands) {
@@ -36,8 +36,8 @@ void add(std::span<const Summand> summands, TreePlan tree, void* out, Columns co
         .slots = plan->tree.slots,
         .out = static_cast<T*>(out),
         .columns = columns,
-        .width =
-            queue ? kDeviceWidth : tile_width(static_cast<int64_t>(summands.size()), sizeof(T)),
+        .width = queue.immediate() ? tile_width(static_cast<int64_t>(summands.size()), sizeof(T))
+                                   : kDeviceWidth,
     };
     const auto accesses = [&] {
         const int64_t bytes = columns.count() * static_cast<int64_t>(sizeof(T));
@@ -49,7 +49,7 @@ void add(std::span<const Summand> summands, TreePlan tree, void* out, Columns co
 }
 
 void add(DType type, int64_t n, std::span<const Summand> summands, void* out, Columns columns,
-         TreeForm form, Queue* queue) {
+         TreeForm form, Queue& queue) {
     DBENCH_EXPECT(!summands.empty());
     const Interval root{summands.front().interval.begin, summands.back().interval.end};
     DBENCH_EXPECT(maximal_subtrees(n, root) == std::vector<Interval>{root});
@@ -66,12 +66,12 @@ void add(DType type, int64_t n, std::span<const Summand> summands, void* out, Co
 }  // namespace
 
 void tree_sum(DType type, int64_t n, std::span<const Summand> summands, void* out, Columns columns,
-              Queue* queue) {
+              Queue& queue) {
     add(type, n, summands, out, columns, TreeForm::sum, queue);
 }
 
 void tree_mean(DType type, int64_t n, std::span<const Summand> summands, void* out, Columns columns,
-               Queue* queue) {
+               Queue& queue) {
     add(type, n, summands, out, columns, TreeForm::mean, queue);
 }
 

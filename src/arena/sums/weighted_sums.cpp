@@ -37,18 +37,19 @@ int64_t device_width(const Rows& out, bool in_place) {
 
 template <class T>
 void sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns, SumForm form,
-          Queue* queue) {
+          Queue& queue) {
     constexpr int64_t kPack = 16;  // In bytes.
     const auto plan = std::make_shared<const SumPlan<T>>(terms, out, form);
     const int64_t sources = plan->sources();
     count_passes(out.type, columns, sources, out.count, Kernel::mixing);
+    const bool immediate = queue.immediate();
     const int64_t width =
-        queue ? device_width(out, plan->in_place) : tile_width(sources, sizeof(T));
+        immediate ? tile_width(sources, sizeof(T)) : device_width(out, plan->in_place);
     const WeightedSums<T> body{
         .form = form,
         .store = plan->in_place ? SumStore::in_place
-                 : queue        ? SumStore::direct
-                                : choose_store(out, columns),
+                 : immediate    ? choose_store(out, columns)
+                                : SumStore::direct,
         .rows = readable_on(queue, plan, plan->rows),
         .weights = readable_on(queue, plan, plan->weights),
         .first = readable_on(queue, plan, plan->first),
@@ -58,7 +59,7 @@ void sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns, S
         .columns = columns,
         .width = width,
         .in_packs =
-            queue && width % kColumnAlignment == 0 && plan->aligned(out, columns.begin, kPack),
+            !immediate && width % kColumnAlignment == 0 && plan->aligned(out, columns.begin, kPack),
     };
     const auto accesses = [&] {
         std::vector<Access> all = {writes(out, columns)};
@@ -71,9 +72,9 @@ void sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns, S
 }
 
 void sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns, SumForm form,
-          Queue* queue) {
+          Queue& queue) {
     DBENCH_EXPECT(static_cast<int64_t>(terms.size()) == out.count);
-    DBENCH_EXPECT(queue || out.space == Space::host);
+    DBENCH_EXPECT(!queue.immediate() || out.space == Space::host);
     if (columns.count() <= 0) return;
     with_type(out.type, [&]<class T>() { sums<T>(terms, out, columns, form, queue); });
 }
@@ -81,17 +82,17 @@ void sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns, S
 }  // namespace
 
 void weighted_sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns,
-                   Queue* queue) {
+                   Queue& queue) {
     sums(terms, out, columns, SumForm::sum, queue);
 }
 
 void weighted_means(std::span<const std::vector<Term>> terms, Rows out, Columns columns,
-                    Queue* queue) {
+                    Queue& queue) {
     sums(terms, out, columns, SumForm::mean, queue);
 }
 
 void weighted_changes(std::span<const std::vector<Term>> terms, Rows out, Columns columns,
-                      Queue* queue) {
+                      Queue& queue) {
     sums(terms, out, columns, SumForm::change, queue);
 }
 

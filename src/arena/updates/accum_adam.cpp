@@ -11,7 +11,7 @@ DBENCH_CLONES void on_host(const AccumAdam<double>& body) { run_blocks(body); }
 void accum_adam_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient,
                        Rows first, Rows second, Rows accumulated, Columns columns,
                        const AccumAdamHyperparameters& numbers, double* squared_update,
-                       Queue* queue) {
+                       Queue& queue) {
     const AdamHyperparameters& adam = numbers.adam;
     DBENCH_EXPECT(out.count == base.count && out.count == at.count && out.count == gradient.count);
     DBENCH_EXPECT(out.count == first.count && out.count == second.count);

@@ -25,6 +25,6 @@ struct AccumAdamHyperparameters {
 void accum_adam_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient,
                        Rows first, Rows second, Rows accumulated, Columns columns,
                        const AccumAdamHyperparameters& numbers, double* squared_update,
-                       Queue* queue = nullptr);
+                       Queue& queue = host_queue());
 
 }  // namespace dbench::arena

@@ -15,7 +15,7 @@ namespace {
 template <class Work>
 void with_adam(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient, Rows first,
                Rows second, Rows largest, Columns columns, const AdamHyperparameters& numbers,
-               double* squared_update, Queue* queue, const Work& work) {
+               double* squared_update, Queue& queue, const Work& work) {
     DBENCH_EXPECT(out.count == base.count && out.count == at.count && out.count == gradient.count);
     DBENCH_EXPECT(out.count == first.count && out.count == second.count && numbers.step >= 1);
     DBENCH_EXPECT(numbers.decay.size() == layout.tensors().size());
@@ -42,7 +42,7 @@ void with_adam(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient
 
 void adam_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient, Rows first,
                  Rows second, Rows largest, Columns columns, const AdamHyperparameters& numbers,
-                 double* squared_update, Queue* queue) {
+                 double* squared_update, Queue& queue) {
     with_adam(layout, out, base, at, gradient, first, second, largest, columns, numbers,
               squared_update, queue, [&](const auto& body) {
                   launch(queue, "adam_update", body, [&] {
@@ -57,14 +57,14 @@ void adam_update_of_means(const Layout& layout, Rows out, std::span<const std::v
                           Columns columns, const AdamHyperparameters& numbers,
                           double* squared_update) {
     with_adam(layout, out, at, at, gradient, first, second, largest, columns, numbers,
-              squared_update, nullptr,
+              squared_update, host_queue(),
               [&]<class T>(const Adam<T>& body) { update_means<T>(body, base); });
 }
 
 void adam_update_and_mix(const Layout& layout, Rows out, Rows x, Rows gradient, Rows first,
                          Rows second, Rows largest, Columns columns,
                          const AdamHyperparameters& numbers, double* squared_update,
-                         const Mixing& mixing, Queue* queue) {
+                         const Mixing& mixing, Queue& queue) {
     with_adam(layout, out, x, x, gradient, first, second, largest, columns, numbers, squared_update,
               queue, [&]<class T>(const Adam<T>& body) {
                   launch_and_mix<T>(queue, "adam_update_and_mix", layout, body,

@@ -24,7 +24,7 @@ DBENCH_CLONES void on_host(const AdaptiveApproach<double>& body) { run_blocks(bo
 
 void dadam_update(const Layout& layout, Rows out, Rows base, Rows gradient, Rows first, Rows second,
                   Rows long_term, Columns columns, const DadamHyperparameters& n,
-                  double* squared_update, Queue* queue) {
+                  double* squared_update, Queue& queue) {
     count_update(base, base, {}, columns, 3, 3);
     const SegmentGrid grid(layout, out.count, columns, squared_update, queue);
     const auto accesses = [&] {
@@ -54,7 +54,7 @@ void dadam_update(const Layout& layout, Rows out, Rows base, Rows gradient, Rows
 }
 
 void largest_moments(const Layout& layout, Rows gradient, Rows first, Rows second, Rows largest,
-                     Columns columns, double beta1, double beta2, double eps, Queue* queue) {
+                     Columns columns, double beta1, double beta2, double eps, Queue& queue) {
     count_passes(first.type, columns, 4 * first.count, 4 * first.count, Kernel::update);
     const SegmentGrid grid(layout, first.count, columns, nullptr, queue);
     const auto accesses = [&] {
@@ -78,7 +78,7 @@ void largest_moments(const Layout& layout, Rows gradient, Rows first, Rows secon
 }
 
 void descend_by_size(const Layout& layout, Rows out, Rows base, Rows direction, Rows size,
-                     Columns columns, double lr, double eps, double* squared_update, Queue* queue) {
+                     Columns columns, double lr, double eps, double* squared_update, Queue& queue) {
     count_update(base, base, {}, columns, 1, 0);
     const SegmentGrid grid(layout, out.count, columns, squared_update, queue);
     const auto accesses = [&] { return list_accesses(grid, {base, direction, size}, {out}); };
@@ -97,7 +97,7 @@ void descend_by_size(const Layout& layout, Rows out, Rows base, Rows direction, 
 }
 
 void approach_adaptively(const Layout& layout, Rows x, Rows from, Rows to, Rows squared,
-                         Columns columns, const ApproachHyperparameters& n, Queue* queue) {
+                         Columns columns, const ApproachHyperparameters& n, Queue& queue) {
     count_passes(x.type, columns, 4 * x.count, 2 * x.count, Kernel::update);
     const SegmentGrid grid(layout, x.count, columns, nullptr, queue);
     const auto accesses = [&] { return list_accesses(grid, {from, to}, {x, squared}); };

@@ -1,7 +1,6 @@
 #pragma once
 // The kernels of algorithms that scale each element by its own history: DADAM, decentralized
-// AMSGrad and AdaGossip. They run on a queue, or on the host without one, like those of
-// kernels.hpp.
+// AMSGrad and AdaGossip. They run on a queue like those of kernels.hpp.
 
 #include "arena/device/queue.hpp"
 #include "arena/layout.hpp"
@@ -22,18 +21,18 @@ struct DadamHyperparameters {
 /// sgd_update.
 void dadam_update(const Layout& layout, Rows out, Rows base, Rows gradient, Rows first, Rows second,
                   Rows long_term, Columns columns, const DadamHyperparameters& numbers,
-                  double* squared_update, Queue* queue = nullptr);
+                  double* squared_update, Queue& queue = host_queue());
 
 /// Updates the moments of decentralized AMSGrad:
 /// first <- beta1 first + (1 - beta1) g;  second <- beta2 second + (1 - beta2) g^2;
 /// largest <- max(largest, second - eps). Replaces the gradient by the increase of `largest`.
 void largest_moments(const Layout& layout, Rows gradient, Rows first, Rows second, Rows largest,
                      Columns columns, double beta1, double beta2, double eps,
-                     Queue* queue = nullptr);
+                     Queue& queue = host_queue());
 /// Computes out = base - lr direction / sqrt(max(size, 0) + eps).
 void descend_by_size(const Layout& layout, Rows out, Rows base, Rows direction, Rows size,
                      Columns columns, double lr, double eps, double* squared_update,
-                     Queue* queue = nullptr);
+                     Queue& queue = host_queue());
 
 /// The parameters of AdaGossip's step.
 struct ApproachHyperparameters {
@@ -45,6 +44,6 @@ struct ApproachHyperparameters {
 /// x += min(gamma / (sqrt(squared / (1 - beta^t)) + 1e-8), 1) r.
 void approach_adaptively(const Layout& layout, Rows x, Rows from, Rows to, Rows squared,
                          Columns columns, const ApproachHyperparameters& numbers,
-                         Queue* queue = nullptr);
+                         Queue& queue = host_queue());
 
 }  // namespace dbench::arena

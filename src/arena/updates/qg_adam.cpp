@@ -12,7 +12,7 @@ DBENCH_CLONES void on_host(const QgAdamMoments<double>& body) { run_blocks(body)
 
 void qg_adam_update(const Layout& layout, Rows out, Rows base, Rows gradient, Rows first,
                     Rows second, Columns columns, const QgAdamHyperparameters& n,
-                    double* squared_update, Queue* queue) {
+                    double* squared_update, Queue& queue) {
     const double t = static_cast<double>(n.step);
     count_update(base, base, {}, columns, 2, 0);
     const SegmentGrid grid(layout, out.count, columns, squared_update, queue);
@@ -40,7 +40,7 @@ void qg_adam_update(const Layout& layout, Rows out, Rows base, Rows gradient, Ro
 
 void qg_adam_moments(const Layout& layout, Rows before, Rows after, const double* factor,
                      Rows first, Rows second, Columns columns, const QgAdamHyperparameters& n,
-                     Queue* queue) {
+                     Queue& queue) {
     count_passes(first.type, columns, 4 * first.count, 2 * first.count, Kernel::update);
     const SegmentGrid grid(layout, first.count, columns, nullptr, queue);
     const auto accesses = [&] {

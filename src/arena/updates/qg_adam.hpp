@@ -1,6 +1,5 @@
 #pragma once
-// The two kernels of QG-Adam. They run on a queue, or on the host without one, like those of
-// kernels.hpp.
+// The two kernels of QG-Adam. They run on a queue like those of kernels.hpp.
 
 #include <span>
 
@@ -21,13 +20,13 @@ struct QgAdamHyperparameters {
 /// sgd_update.
 void qg_adam_update(const Layout& layout, Rows out, Rows base, Rows gradient, Rows first,
                     Rows second, Columns columns, const QgAdamHyperparameters& numbers,
-                    double* squared_update, Queue* queue = nullptr);
+                    double* squared_update, Queue& queue = host_queue());
 
 /// Updates the moments by the averaged change d_i = factor[i] (before - after) in row i:
 /// first <- beta1 first + (1 - beta1) d;  second <- beta2 second + (1 - beta2) d^2.
 /// `factor` [count] must be readable by the queue.
 void qg_adam_moments(const Layout& layout, Rows before, Rows after, const double* factor,
                      Rows first, Rows second, Columns columns, const QgAdamHyperparameters& numbers,
-                     Queue* queue = nullptr);
+                     Queue& queue = host_queue());
 
 }  // namespace dbench::arena

@@ -16,7 +16,7 @@ namespace {
 template <class Work>
 void with_sgd(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient, Rows velocity,
               Columns columns, const SgdHyperparameters& numbers, double* squared_update,
-              Queue* queue, const Work& work) {
+              Queue& queue, const Work& work) {
     DBENCH_EXPECT(out.count == base.count && out.count == at.count && out.count == gradient.count);
     DBENCH_EXPECT(numbers.momentum == 0 || velocity.count == out.count);
     DBENCH_EXPECT(numbers.decay.size() == layout.tensors().size());
@@ -44,7 +44,7 @@ void with_sgd(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient,
 
 void sgd_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradient, Rows velocity,
                 Columns columns, const SgdHyperparameters& numbers, double* squared_update,
-                Queue* queue) {
+                Queue& queue) {
     with_sgd(layout, out, base, at, gradient, velocity, columns, numbers, squared_update, queue,
              [&](const auto& body) {
                  launch(queue, "sgd_update", body, [&] {
@@ -56,13 +56,13 @@ void sgd_update(const Layout& layout, Rows out, Rows base, Rows at, Rows gradien
 void sgd_update_of_means(const Layout& layout, Rows out, std::span<const std::vector<Term>> base,
                          Rows at, Rows gradient, Rows velocity, Columns columns,
                          const SgdHyperparameters& numbers, double* squared_update) {
-    with_sgd(layout, out, at, at, gradient, velocity, columns, numbers, squared_update, nullptr,
-             [&]<class T>(const Sgd<T>& body) { update_means<T>(body, base); });
+    with_sgd(layout, out, at, at, gradient, velocity, columns, numbers, squared_update,
+             host_queue(), [&]<class T>(const Sgd<T>& body) { update_means<T>(body, base); });
 }
 
 void sgd_update_and_mix(const Layout& layout, Rows out, Rows x, Rows gradient, Rows velocity,
                         Columns columns, const SgdHyperparameters& numbers, double* squared_update,
-                        const Mixing& mixing, Queue* queue) {
+                        const Mixing& mixing, Queue& queue) {
     with_sgd(layout, out, x, x, gradient, velocity, columns, numbers, squared_update, queue,
              [&]<class T>(const Sgd<T>& body) {
                  launch_and_mix<T>(queue, "sgd_update_and_mix", layout, body, {body.velocity},

@@ -76,7 +76,7 @@ void on_host(const UpdateAndMix<T, Update>& body) {
 /// Launches an update of x together with the mixing of its result, or of x. `state` are the rows of
 /// the optimizer that are read and written.
 template <class T, class Update>
-void launch_and_mix(Queue* queue, const char* name, const Layout& layout, const Update& update,
+void launch_and_mix(Queue& queue, const char* name, const Layout& layout, const Update& update,
                     std::initializer_list<Rows> state, const Mixing& mixing) {
     const SegmentGrid& grid = update.grid;
     const bool measured = grid.squared || mixing.squared_before;

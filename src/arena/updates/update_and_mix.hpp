@@ -82,11 +82,11 @@ int64_t mixing_width(DType type, int64_t rows, MixOrder order, bool measured);
 /// accessed.
 void sgd_update_and_mix(const Layout& layout, Rows out, Rows x, Rows gradient, Rows velocity,
                         Columns columns, const SgdHyperparameters& numbers, double* squared_update,
-                        const Mixing& mixing, Queue* queue = nullptr);
+                        const Mixing& mixing, Queue& queue = host_queue());
 /// Performs adam_update at x, and the mixing; see sgd_update_and_mix.
 void adam_update_and_mix(const Layout& layout, Rows out, Rows x, Rows gradient, Rows first,
                          Rows second, Rows largest, Columns columns,
                          const AdamHyperparameters& numbers, double* squared_update,
-                         const Mixing& mixing, Queue* queue = nullptr);
+                         const Mixing& mixing, Queue& queue = host_queue());
 
 }  // namespace dbench::arena

@@ -7,7 +7,7 @@
 namespace dbench::comm {
 
 CodedMixing::CodedMixing(const MixingPlan& plan, CodedInput in, ScratchPool& pool,
-                         arena::Queue* queue)
+                         arena::Queue& queue)
     : plan_(plan), in_(std::move(in)), pool_(pool), queue_(queue) {
     // Elements of all rows of a tile: fits in a second-level cache.
     constexpr int64_t kElements = 1 << 16;
@@ -36,8 +36,8 @@ void CodedMixing::list_terms() {
 }
 
 void CodedMixing::mix(arena::Rows out, arena::Columns columns, bool change) {
-    if (queue_) width_ = columns.count();
-    if (queue_ || !words_) {
+    if (!queue_.immediate()) width_ = columns.count();
+    if (!queue_.immediate() || !words_) {
         if (!to_encode_.empty()) words_ = pool_.take(in_.x.count * width_ * 2);
         if (!plan_.groups.empty()) mean_ = pool_.take(width_ * arena::size_of(in_.x.type));
     }
@@ -54,8 +54,9 @@ const char* CodedMixing::mean_of(const CodedGroup& group, arena::Columns columns
     if (group.rows.empty()) {
         group.write_mean(mean_.get(), columns);
     } else {
-        arena::keep(queue_, coded_tree_mean(in_.codec, in_.x.type, group.rows, mean_.get() - before,
-                                            columns, queue_, queue_ ? &pool_ : nullptr));
+        arena::keep(queue_,
+                    coded_tree_mean(in_.codec, in_.x.type, group.rows, mean_.get() - before,
+                                    columns, queue_, queue_.immediate() ? nullptr : &pool_));
     }
     return mean_.get();
 }

@@ -42,9 +42,9 @@ struct CodedInput {
 /// Computes one mixing, piece by piece of the columns.
 class CodedMixing {
 public:
-    /// On the host (`queue` null) a piece is processed tile by tile. On a queue all columns of a
+    /// On an immediate queue a piece is processed tile by tile. On other queues all columns of a
     /// piece are one tile in memory of the pool; CodedGroup::mean must not be used then.
-    CodedMixing(const MixingPlan& plan, CodedInput in, ScratchPool& pool, arena::Queue* queue);
+    CodedMixing(const MixingPlan& plan, CodedInput in, ScratchPool& pool, arena::Queue& queue);
 
     /// Writes out = W x, or (W - I) x if `change`, for `columns`. `out` may be x only for W x.
     void mix(arena::Rows out, arena::Columns columns, bool change);
@@ -76,7 +76,7 @@ private:
     std::vector<std::vector<Origin>> origins_;
     std::vector<std::vector<arena::CodedTerm>> terms_;
     ScratchPool& pool_;
-    arena::Queue* const queue_;
+    arena::Queue& queue_;
     /// [local rows, width_]: encoded rows of a tile; null if there are none.
     std::shared_ptr<char> words_;
     std::shared_ptr<char> mean_;  // [1, width_]: mean of a group

@@ -8,7 +8,7 @@ namespace dbench::comm {
 
 DeliveryOperation::DeliveryOperation(RowTransport& transport, std::shared_ptr<ScratchPool> pool,
                                      std::shared_ptr<const DeliveryPlan> plan, arena::Rows messages,
-                                     int64_t bytes, arena::Queue* queue)
+                                     int64_t bytes, arena::Queue& queue)
     : transport_(transport),
       pool_(std::move(pool)),
       plan_(std::move(plan)),
@@ -36,7 +36,7 @@ void DeliveryOperation::begin(int tag) {
     }
     if (out.empty() && in.empty()) return;
     if (ordered()) {
-        arena::order(queue_, transport_.queue(), "messages that are sent");
+        arena::order(queue_, *transport_.queue(), "messages that are sent");
     } else {
         arena::finish(queue_, "messages that are sent");
     }
@@ -45,7 +45,7 @@ void DeliveryOperation::begin(int tag) {
 }
 
 void DeliveryOperation::order_compute_after_transfer() const {
-    if (transfer_) queue_->wait(moved_, "messages that have come");
+    if (transfer_) queue_.wait(moved_, "messages that have come");
 }
 
 std::vector<std::vector<UsedMessage>> DeliveryOperation::used_messages() const {

@@ -18,11 +18,11 @@ namespace dbench::comm {
 class DeliveryOperation : public OperationInFlight {
 public:
     /// Row i of `messages` starts with the messages of local replica i, one after another, `bytes`
-    /// bytes each. They are written and read by launches on `queue`, or by the host if `queue` is
-    /// null.
+    /// bytes each. Launches on `queue` write and read them. If the host does, `queue` is the
+    /// host's.
     DeliveryOperation(RowTransport& transport, std::shared_ptr<ScratchPool> pool,
                       std::shared_ptr<const DeliveryPlan> plan, arena::Rows messages, int64_t bytes,
-                      arena::Queue* queue);
+                      arena::Queue& queue);
 
     /// Starts all messages; copies them first if the transport cannot read GPU memory.
     void begin(int tag);
@@ -30,7 +30,7 @@ public:
     bool moves() const { return transfer_ != nullptr; }
     /// True if queues order the messages: after the launches that are on `queue` at `begin`, and
     /// before the launches that follow order_compute_after_transfer. The host need not wait then.
-    bool ordered() const { return queue_ && transport_.queue(); }
+    bool ordered() const { return !queue_.immediate() && transport_.queue(); }
     /// Orders later launches on `queue` after the messages.
     void order_compute_after_transfer() const;
     /// Returns the messages that each local replica uses. Requires that the operation is done, or
@@ -52,7 +52,7 @@ private:
     std::shared_ptr<const DeliveryPlan> plan_;
     arena::Rows messages_;
     int64_t bytes_;
-    arena::Queue* queue_;
+    arena::Queue& queue_;
     std::shared_ptr<char> staged_;    // copy of messages_ if the transport cannot read them
     std::shared_ptr<char> received_;  // received messages, one after another, in the plan's order
     std::unique_ptr<Transfer> transfer_;

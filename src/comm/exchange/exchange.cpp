@@ -7,7 +7,6 @@
 #include <exception>
 #include <utility>
 
-#include "arena/device/memory.hpp"
 #include "base/log.hpp"
 #include "comm/exchange/delivery_operation.hpp"
 #include "comm/exchange/exchange_impl.hpp"
@@ -47,9 +46,9 @@ Exchange::Impl::Impl(World& world, const Placement& placement, const arena::Layo
       means(kRepeatingPlans),
       to_all(kRepeatingPlans),
       to_each(kRepeatingPlans) {
-    pool = host_visible_pool = std::make_shared<ScratchPool>();
-    if (queues().compute) {
-        host_visible_pool = std::make_shared<ScratchPool>(arena::host_visible_memory());
+    pool = host_visible_pool = std::make_shared<ScratchPool>(place().memories());
+    if (!place().immediate()) {
+        host_visible_pool = std::make_shared<ScratchPool>(place().memories().host_visible_memory());
         if (!this->world.rows().reads_devices()) pool = host_visible_pool;
     }
     DBENCH_EXPECT(placement.ranks == world.size() && placement.replicas >= placement.ranks);
@@ -68,9 +67,9 @@ std::shared_ptr<MixingOperation> Exchange::Impl::start(std::shared_ptr<const Mix
                                                        bool mean_into_x, RowLifetime lifetime) {
     DBENCH_EXPECT(x.first == placement.begin(world.rank()));
     DBENCH_EXPECT(x.count == placement.count(world.rank()));
-    DBENCH_EXPECT(queues().compute || x.space == arena::Space::host);
+    DBENCH_EXPECT(!place().immediate() || x.space == arena::Space::host);
     const bool all = plan->groups.size() == 1 && plan->groups[0].members == placement.replicas;
-    const std::shared_ptr<HostMemory> memory = queues().compute ? nullptr : shared_memory;
+    const std::shared_ptr<HostMemory> memory = place().immediate() ? shared_memory : nullptr;
     // With a codec, x need not be in shared memory: the encoded rows are.
     const bool readable = memory && memory->shared() && (coded() || memory->holds(x.data));
     const bool reads_in_place =
@@ -80,7 +79,7 @@ std::shared_ptr<MixingOperation> Exchange::Impl::start(std::shared_ptr<const Mix
     const bool of_two = reads_in_place && placement.replicas == 2;
     const bool by_library = all && reduction == Reduction::library && !coded() && !of_two;
     MixingOperation::Options options{mean_into_x, by_library, codec};
-    options.queues = queues();
+    options.place = place();
     if (reads_in_place && !by_library) {
         if (const auto number = memory->next()) {
             if (!host_pool) {
@@ -114,7 +113,7 @@ void Exchange::Impl::finish(MixingOperation& operation, arena::Rows out,
     }
     // A piece has as many columns of all rows as fit in a second-level cache together with their
     // inputs.
-    const bool by_pieces = then && !queues().compute;
+    const bool by_pieces = then && place().immediate();
     constexpr int64_t kElements = 1 << 15;
     const arena::Columns columns = operation.columns();
     const int64_t width = std::max(arena::kBlock, kElements / std::max<int64_t>(out.count, 1));
@@ -123,7 +122,7 @@ void Exchange::Impl::finish(MixingOperation& operation, arena::Rows out,
 }
 
 bool Exchange::Impl::finish(MixingOperation& operation, const UseTerms& use) {
-    if (queues().compute || coded()) return false;
+    if (!place().immediate() || coded()) return false;
     world.wait("an exchange of parameters", operation);
     return operation.finish(use);
 }
@@ -174,17 +173,17 @@ const std::shared_ptr<HostMemory>& Exchange::Impl::host_memory() {
     return shared_memory;
 }
 
-const arena::Queues& Exchange::queues() const { return impl_->queues(); }
+const arena::Place& Exchange::place() const { return impl_->place(); }
 
 arena::Memory Exchange::readable() const {
-    if (queues().compute) return nullptr;  // other ranks cannot read GPU memory
+    if (!place().immediate()) return nullptr;  // other ranks cannot read GPU memory
     const std::shared_ptr<HostMemory>& memory = impl_->host_memory();
     if (!memory->shared()) return nullptr;
     return [memory](int64_t bytes) { return memory->allocate(bytes); };
 }
 
 std::string Exchange::rows_on_host() const {
-    if (queues().compute) {
+    if (!place().immediate()) {
         return impl_->world.member.local_size > 1 ? "as messages (they are in GPU memory)" : "";
     }
     return impl_->host_memory()->status();
@@ -220,7 +219,7 @@ void Exchange::finish_change(const Token& token, arena::Rows out) {
 }
 
 std::shared_ptr<const arena::LocalMeans> Exchange::local_averaging(graphs::Round round) const {
-    if (!queues().compute || impl_->coded()) return nullptr;
+    if (place().immediate() || impl_->coded()) return nullptr;
     const auto plan = impl_->plan(round);
     if (!plan->local()) return nullptr;
     return impl_->means.get(round.matrix, [&] { return local_means(*plan); });
@@ -269,7 +268,7 @@ Token Exchange::Impl::start_delivery(graphs::Round round, arena::Rows messages, 
     const auto plan = cache.get(round.matrix, [&] {
         return make_delivery_plan(*schedule, round, placement, world.rank(), addressing);
     });
-    arena::Queue* const queue = writer == MessageWriter::queue ? queues().compute : nullptr;
+    arena::Queue& queue = writer == MessageWriter::queue ? place().compute() : arena::host_queue();
     DBENCH_EXPECT(writer == MessageWriter::queue || messages.space == arena::Space::host);
     const auto& scratch = writer == MessageWriter::host ? host_visible_pool : pool;
     auto delivery =
@@ -316,10 +315,9 @@ void Exchange::drain() {
 }
 
 void Exchange::drain_for_step() {
-    arena::Queue* const compute = queues().compute;
-    arena::Queue* const transport = compute ? impl_->world.rows().queue() : nullptr;
-    if (!transport) return drain();
-    arena::order(transport, compute, "transfers in flight before a measurement");
+    arena::Queue* const transport = impl_->world.rows().queue();
+    if (place().immediate() || !transport) return drain();
+    arena::order(*transport, place().compute(), "transfers in flight before a measurement");
     impl_->world.engine.rethrow_failure();
 }
 

@@ -193,11 +193,11 @@ public:
     /// this rank.
     int64_t receive_bytes(graphs::Round round, arena::DType type = arena::DType::float32) const;
 
-    /// Returns the queues on which this rank computes; null on the host. Exchanges read rows after
-    /// the launches on `compute` and return results to it. The host waits only for rows that must
-    /// be complete before they are sent, and not even for these if the transport has a queue
+    /// Returns the place where this rank computes. Exchanges read rows after the launches on its
+    /// compute queue and return results to that queue. The host waits only for rows that must be
+    /// complete before they are sent, and not even for these if the transport has a queue
     /// (transport/row_transport.hpp).
-    const arena::Queues& queues() const;
+    const arena::Place& place() const;
 
     struct Impl;
 

@@ -46,7 +46,7 @@ struct Exchange::Impl {
         return codec == arena::Codec::identity ? Contribution::subtrees : Contribution::rows;
     }
     bool coded() const { return codec != arena::Codec::identity; }
-    const arena::Queues& queues() const { return world.member.queues; }
+    const arena::Place& place() const { return world.member.place; }
     /// Returns `shared_memory`, and creates it first if there is none. The first call is
     /// collective.
     const std::shared_ptr<HostMemory>& host_memory();

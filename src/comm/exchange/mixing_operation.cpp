@@ -28,7 +28,7 @@ MixingOperation::MixingOperation(RowTransport& transport, std::shared_ptr<Scratc
       columns_(columns),
       tag_(tag),
       options_(options),
-      queue_(transport.queue() ? transport.queue() : options.queues.exchange) {
+      queue_(transport.queue() ? *transport.queue() : options.place.exchange()) {
     const bool spans =
         std::any_of(plan_->groups.begin(), plan_->groups.end(),
                     [&](const GroupPlan& g) { return !g.local() && !read_in_place(g); });
@@ -62,13 +62,13 @@ void MixingOperation::stage_rows() {
 
 bool MixingOperation::begin() {
     const bool more = start_transfers();
-    if (ordered()) moved_ = queue_->record();
+    if (ordered()) moved_ = queue_.record();
     return more;
 }
 
 bool MixingOperation::start_transfers() {
     if (!plan_->local()) {
-        arena::order(options_.queues.compute, queue_, "rows that are exchanged");
+        arena::order(options_.place.compute(), queue_, "rows that are exchanged");
     }
     for (int64_t i = 0; staged_ && i < x_.count; ++i) {
         arena::Rows to = x_.only(i);
@@ -124,7 +124,7 @@ void MixingOperation::encode_rows() {
     char* const words = in_place() ? in_place()->take(x_.count * bytes)
                                    : (sent_ = pool_->take(std::ssize(rows) * bytes)).get();
     // Rows that are offered in place must be complete now, so the host encodes them.
-    arena::Queue* const queue = in_place() ? nullptr : queue_;
+    arena::Queue& queue = in_place() ? arena::host_queue() : queue_;
     int64_t next = 0;
     for (const int64_t row : rows) {
         char* const to = words + (in_place() ? row : next++) * bytes;

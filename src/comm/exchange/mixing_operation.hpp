@@ -55,9 +55,9 @@ public:
         /// codec), and all other ranks get messages. Only group means with `mean_into_x` are
         /// written to x; else `finish` must write to other rows.
         std::shared_ptr<InPlaceExchange> in_place = nullptr;
-        /// The queues on which rows are computed and from which they are sent. Null with in-place
+        /// The place where rows are computed and from which they are sent. The host with in-place
         /// reads.
-        arena::Queues queues = {};
+        arena::Place place = {};
     };
 
     /// `average`: W x. `change`: (W - I) x.
@@ -80,7 +80,7 @@ public:
     InPlaceExchange* in_place() const { return options_.in_place.get(); }
     /// True if queues alone order the arriving rows before later launches: the caller need not wait
     /// before `finish`, and rows may still be moving when `finish` returns.
-    bool ordered() const { return transport_.queue() && options_.queues.compute; }
+    bool ordered() const { return transport_.queue() && !options_.place.immediate(); }
     bool finished() const { return finished_; }
     /// True if something moves between ranks, so that the engine must poll the operation.
     bool moves() const { return rows_ || !groups_.empty() || !in_place_groups_.empty(); }
@@ -174,7 +174,7 @@ private:
     int tag_;
     Options options_;
     /// The queue that computes rows to send: the transport's queue, or the exchange queue.
-    arena::Queue* queue_;
+    arena::Queue& queue_;
     /// On queue_, after all messages of this operation and before those that start later.
     arena::Event moved_{};
 

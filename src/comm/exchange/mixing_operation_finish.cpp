@@ -13,10 +13,10 @@ void MixingOperation::finish(arena::Rows out, Result result,
     DBENCH_EXPECT(!in_place() || options_.mean_into_x || out.data != x_.data);
     finished_ = true;
     if (ordered() && moves()) {
-        options_.queues.compute->wait(moved_, "rows that have come");
+        options_.place.compute().wait(moved_, "rows that have come");
     }
     if (columns_.count() > 0) {
-        for (GroupMean& group : groups_) group.decode_result(options_.queues.compute);
+        for (GroupMean& group : groups_) group.decode_result(options_.place.compute());
         locate_rows_in_place();
         coded() && !options_.mean_into_x ? finish_coded(out, result, pieces, then)
                                          : finish_uncoded(out, result, pieces, then);
@@ -37,12 +37,12 @@ bool MixingOperation::finish(const Exchange::UseTerms& use) {
 }
 
 void MixingOperation::release_scratch() {
-    if (arena::Queue* const queue = options_.queues.compute) {
-        arena::keep(queue, std::make_shared<std::vector<GroupMean>>(std::move(groups_)));
-        arena::keep(queue, staged_);
-        arena::keep(queue, received_);
-        arena::keep(queue, sent_);
-        arena::keep(queue, local_sum_);
+    if (arena::Queue& queue = options_.place.compute(); !queue.immediate()) {
+        queue.keep(std::make_shared<std::vector<GroupMean>>(std::move(groups_)));
+        queue.keep(staged_);
+        queue.keep(received_);
+        queue.keep(sent_);
+        queue.keep(local_sum_);
     }
     groups_.clear();
     staged_.reset();
@@ -63,15 +63,14 @@ void MixingOperation::locate_rows_in_place() {
 void MixingOperation::finish_uncoded(arena::Rows out, Result result,
                                      const std::vector<arena::Columns>& pieces, const Then& then) {
     const auto sums = result == Result::change ? change_terms(out) : terms(out);
-    arena::Queue* const queue = options_.queues.compute;
+    arena::Queue& queue = options_.place.compute();
     for (const arena::Columns piece : pieces) {
         for (const GroupPlan& group : plan_->groups) {
             if (group.local()) {
-                mean_of_rows(group, local_rows(group), piece, out, options_.codec, queue,
-                             queue ? pool_.get() : nullptr);
+                mean_of_rows(group, local_rows(group), piece, out, options_.codec, queue, *pool_);
             } else if (read_in_place(group) && !averaged_in_chunks(group)) {
                 mean_of_rows(group, in_place()->rows_of(group, bytes_before()), piece, out,
-                             options_.codec);
+                             options_.codec, arena::host_queue(), *pool_);
             }
         }
         for (const GroupMean& group : groups_) group.copy_to(out, piece, queue);
@@ -94,7 +93,7 @@ void MixingOperation::finish_coded(arena::Rows out, Result result,
     };
     CodedMixing mixing(*plan_,
                        {options_.codec, x_, as_words(words_), as_words(slots_), coded_groups()},
-                       *pool_, options_.queues.compute);
+                       *pool_, options_.place.compute());
     for (const arena::Columns piece : pieces) {
         mixing.mix(out, piece, result == Result::change);
         if (then) then(piece);

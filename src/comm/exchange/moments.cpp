@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "arena/device/memory.hpp"
 #include "arena/kernels.hpp"
 #include "arena/tree.hpp"
 #include "comm/exchange/exchange_impl.hpp"
@@ -43,11 +42,12 @@ public:
     MomentsPass(Exchange::Impl& exchange, arena::Rows x, double* mean)
         : exchange_(exchange),
           layout_(exchange.layout),
-          queue_(exchange.queues().compute),
-          transport_queue_(queue_ ? exchange.world.rows().queue() : nullptr),
+          queue_(exchange.place().compute()),
+          transport_queue_(queue_.immediate() ? nullptr : exchange.world.rows().queue()),
           x_(x),
           mean_(mean),
-          m2_(std::make_shared<arena::HostVisibleArray<double>>(layout_.segments().size())) {
+          m2_(std::make_shared<arena::HostVisibleArray<double>>(
+              exchange.place().values<double>(layout_.segments().size()))) {
         const Placement& placement = exchange.placement;
         for (int r = 0; r < placement.ranks; ++r) {
             nodes_.push_back(arena::maximal_subtrees(placement.replicas,
@@ -60,7 +60,7 @@ public:
         // A segment has at most kBlock columns and padding to 64 bytes. A device is kept busy by
         // large blocks and does not benefit from small ones.
         const bool alone = exchange_.world.size() == 1;
-        const int64_t scratch = alone && !queue_ ? kCached : kScratch / most_nodes_;
+        const int64_t scratch = alone && queue_.immediate() ? kCached : kScratch / most_nodes_;
         const int most = static_cast<int>(std::max<int64_t>(scratch / arena::kBlock, 1));
         const int count = static_cast<int>(m2_->size());
         for (int first = 0; first < count; first += most) {
@@ -262,9 +262,9 @@ private:
     void move(std::vector<Message>& out, std::vector<Message>& in) {
         for (const Message& message : out) bytes_ += static_cast<uint64_t>(message.bytes);
         if (transport_queue_) {
-            arena::order(queue_, transport_queue_, "moments that are exchanged");
+            arena::order(queue_, *transport_queue_, "moments that are exchanged");
             start_on_queue(exchange_.world.engine, exchange_.world.rows(), out, in);
-            arena::order(transport_queue_, queue_, "moments that have come");
+            arena::order(*transport_queue_, queue_, "moments that have come");
         } else {
             arena::finish(queue_, "moments that are sent");
             exchange_.world.move("the reduction of moments", exchange_.world.rows(), out, in);
@@ -275,7 +275,7 @@ private:
 
     Exchange::Impl& exchange_;
     const arena::Layout& layout_;
-    arena::Queue* queue_;  // the compute queue: moments are not computed concurrently with the step
+    arena::Queue& queue_;  // the compute queue: moments are not computed concurrently with the step
     arena::Queue* transport_queue_;  // orders the messages; null: the host waits for them
     arena::Rows x_;
     double* mean_;                                         // row [P], or null
@@ -299,7 +299,7 @@ DeferredMoments Exchange::deferred_moments(arena::Rows x) {
 
 SecondMoments Exchange::moments(arena::Rows x, double* mean) {
     const DeferredMoments late = MomentsPass(*impl_, x, mean).run();
-    arena::finish(queues().compute, "moments that the host reads");
+    arena::finish(place().compute(), "moments that the host reads");
     SecondMoments spread{std::vector<double>(impl_->layout.tensors().size()), late.bytes};
     impl_->layout.sum_segments(late.m2->data(), spread.m2.data());
     return spread;

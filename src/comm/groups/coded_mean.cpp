@@ -10,11 +10,12 @@ namespace dbench::comm {
 
 std::shared_ptr<void> coded_tree_mean(arena::Codec codec, arena::DType type,
                                       std::span<const CodedRow> rows, void* out,
-                                      arena::Columns columns, arena::Queue* queue,
+                                      arena::Columns columns, arena::Queue& queue,
                                       ScratchPool* pool) {
     // Elements of all rows of a tile: on the host they fit in a second-level cache; on a device
     // they keep it busy.
-    const int64_t elements = queue ? 1 << 23 : 1 << 14, most = queue ? elements : 8192;
+    const int64_t elements = queue.immediate() ? 1 << 14 : 1 << 23;
+    const int64_t most = queue.immediate() ? 8192 : elements;
     const auto count = static_cast<int64_t>(rows.size());
     const int64_t width = std::clamp<int64_t>(elements / count / 64 * 64, 64, most);
     const int64_t size = arena::size_of(type);

@@ -19,11 +19,11 @@ struct CodedRow {
 };
 
 /// Writes the tree mean of the decoded rows to `out` (address of column 0; may be one of the rows).
-/// Returns the scratch memory that it uses, which must remain valid until the queue (if any) has
-/// executed the launches. Takes scratch from `pool` if it is not null.
+/// Returns the scratch memory that it uses, which must remain valid until the queue has executed
+/// the launches. Takes scratch from `pool` if it is not null.
 std::shared_ptr<void> coded_tree_mean(arena::Codec codec, arena::DType type,
                                       std::span<const CodedRow> rows, void* out,
-                                      arena::Columns columns, arena::Queue* queue = nullptr,
-                                      ScratchPool* pool = nullptr);
+                                      arena::Columns columns, arena::Queue& queue,
+                                      ScratchPool* pool);
 
 }  // namespace dbench::comm

@@ -30,7 +30,7 @@ Columns cut(Columns columns, int64_t parts, int64_t index) {
 }
 
 void mean_of_rows(const GroupPlan& plan, std::span<const void* const> rows, Columns columns,
-                  arena::Rows out, arena::Codec codec, arena::Queue* queue, ScratchPool* pool) {
+                  arena::Rows out, arena::Codec codec, arena::Queue& queue, ScratchPool& pool) {
     const bool coded = codec != arena::Codec::identity;
     std::vector<arena::Summand> leaves;
     std::vector<CodedRow> rounded;
@@ -38,11 +38,11 @@ void mean_of_rows(const GroupPlan& plan, std::span<const void* const> rows, Colu
         leaves.push_back({{p, p + 1}, rows[p]});
         rounded.push_back({nullptr, rows[p]});
     }
-    if (queue) {  // one launch for all columns
+    if (!queue.immediate()) {  // one launch for all columns
         const arena::Rows first = out.only(plan.rows[0]);
         if (coded) {
-            arena::keep(
-                queue, coded_tree_mean(codec, out.type, rounded, first.data, columns, queue, pool));
+            queue.keep(
+                coded_tree_mean(codec, out.type, rounded, first.data, columns, queue, &pool));
             char* const mean = first.at(0, columns.begin);
             arena::quantize(codec, out.type, mean, mean, columns.count(), queue);
         } else {
@@ -58,7 +58,7 @@ void mean_of_rows(const GroupPlan& plan, std::span<const void* const> rows, Colu
         char* const first = out.at(plan.rows[0], begin);
         char* const mean = out.at(plan.rows[0], 0);
         if (coded) {
-            coded_tree_mean(codec, out.type, rounded, mean, tile);
+            coded_tree_mean(codec, out.type, rounded, mean, tile, queue, nullptr);
             arena::quantize(codec, out.type, first, first, tile.count());
         } else {
             arena::tree_mean(out.type, plan.members, leaves, mean, tile);
@@ -135,7 +135,8 @@ void GroupMean::combine() {
             rows.push_back({static_cast<const uint16_t*>(leaf.row), nullptr});
         }
         memory_.push_back(coded_tree_mean(options_.codec, x_.type, rows, result_, my_chunk,
-                                          options_.queue, options_.queue ? &pool_ : nullptr));
+                                          options_.queue,
+                                          options_.queue.immediate() ? nullptr : &pool_));
     } else {
         arena::tree_mean(x_.type, plan_.members, all, result_, my_chunk, options_.queue);
     }
@@ -152,14 +153,14 @@ void GroupMean::list_gather(int tag, std::vector<Message>& out, std::vector<Mess
     }
 }
 
-void GroupMean::decode_result(arena::Queue* queue) {
+void GroupMean::decode_result(arena::Queue& queue) {
     if (options_.gathers_coded) decode(gathered_, result_, columns_, queue);
 }
 
-void GroupMean::copy_to(arena::Rows out, Columns columns, arena::Queue* queue) const {
+void GroupMean::copy_to(arena::Rows out, Columns columns, arena::Queue& queue) const {
     const int64_t size = arena::size_of(x_.type);
     for (const int64_t row : plan_.rows) {
-        if (queue) {
+        if (!queue.immediate()) {
             const arena::Rows mean{result_, x_.type, x_.space, 0, 1, out.stride};
             arena::copy(mean, out.only(row), columns, queue);
             continue;
@@ -192,7 +193,7 @@ void GroupMean::encode(const void* row, void* words, Columns columns) const {
                   static_cast<uint16_t*>(words) + columns.begin, columns.count(), options_.queue);
 }
 
-void GroupMean::decode(const void* words, void* row, Columns columns, arena::Queue* queue) const {
+void GroupMean::decode(const void* words, void* row, Columns columns, arena::Queue& queue) const {
     arena::decode(options_.codec, x_.type, static_cast<const uint16_t*>(words) + columns.begin,
                   static_cast<char*>(row) + columns.begin * arena::size_of(x_.type),
                   columns.count(), queue);

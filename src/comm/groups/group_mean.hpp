@@ -37,11 +37,9 @@ arena::Columns cut(arena::Columns columns, int64_t parts, int64_t index);
 
 /// Writes the mean over a group's rows to each of this rank's rows of the group in `out`. `rows`
 /// holds the address of column 0 of all rows, by position, and may include rows of `out`. With a
-/// codec Q the result is Q(mean of Q(x)). With a queue, launches there and takes scratch from the
-/// pool.
+/// codec Q the result is Q(mean of Q(x)). Takes scratch from `pool` unless the queue is immediate.
 void mean_of_rows(const GroupPlan& plan, std::span<const void* const> rows, arena::Columns columns,
-                  arena::Rows out, arena::Codec codec, arena::Queue* queue = nullptr,
-                  ScratchPool* pool = nullptr);
+                  arena::Rows out, arena::Codec codec, arena::Queue& queue, ScratchPool& pool);
 
 /// One mean in flight between ranks. Call the functions in the order of their declaration; after
 /// each `list_` function the listed messages must be moved before the next call.
@@ -50,8 +48,8 @@ public:
     struct Options {
         bool mean_into_x;  ///< Write the mean into the group's first row of x.
         arena::Codec codec;
-        bool gathers_coded;             ///< The mean travels in the codec, too.
-        arena::Queue* queue = nullptr;  ///< Runs `reduce` and `combine`; null: the host does.
+        bool gathers_coded;   ///< The mean travels in the codec, too.
+        arena::Queue& queue;  ///< For `reduce` and `combine`.
     };
 
     GroupMean(const GroupPlan& plan, arena::Rows x, arena::Columns columns, ScratchPool& pool,
@@ -67,11 +65,11 @@ public:
     void list_gather(int tag, std::vector<Message>& out, std::vector<Message>& in);
 
     /// Decodes the gathered mean if it travelled in the codec.
-    void decode_result(arena::Queue* queue);
+    void decode_result(arena::Queue& queue);
     /// Returns the mean, address of column 0.
     void* result() const { return result_; }
     /// Copies the mean to the group's rows of `out`.
-    void copy_to(arena::Rows out, arena::Columns columns, arena::Queue* queue) const;
+    void copy_to(arena::Rows out, arena::Columns columns, arena::Queue& queue) const;
 
 private:
     bool coded() const { return options_.codec != arena::Codec::identity; }
@@ -84,7 +82,7 @@ private:
     Message message(size_t part, int tag, const void* row, arena::Columns columns,
                     int64_t size) const;
     void encode(const void* row, void* words, arena::Columns columns) const;
-    void decode(const void* words, void* row, arena::Columns columns, arena::Queue* queue) const;
+    void decode(const void* words, void* row, arena::Columns columns, arena::Queue& queue) const;
 
     const GroupPlan& plan_;
     arena::Rows x_;

@@ -29,7 +29,7 @@ void InPlaceGroupMean::combine(SharedRows means) const {
     }
     std::vector<CodedRow> leaves;
     for (const void* row : rows) leaves.push_back({static_cast<const uint16_t*>(row), nullptr});
-    coded_tree_mean(options_.codec, x_.type, leaves, mean, mine);
+    coded_tree_mean(options_.codec, x_.type, leaves, mean, mine, arena::host_queue(), nullptr);
     if (!options_.means_coded) return;
     arena::encode(options_.codec, x_.type, mean + mine.begin * size,
                   reinterpret_cast<uint16_t*>(words), mine.count());

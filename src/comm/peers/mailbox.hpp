@@ -75,7 +75,7 @@ private:
     std::vector<int> ranks_without(int64_t stamp) const;
 
     const int64_t bytes_;
-    ScratchPool pool_;
+    ScratchPool pool_{arena::host_memories()};
     std::vector<Outgoing> out_;
     std::vector<Incoming> in_;
     std::map<int64_t, int64_t> sent_;  ///< Number of rows sent, by stamp.

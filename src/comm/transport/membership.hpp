@@ -1,12 +1,12 @@
 #pragma once
-// One rank's membership in the group of processes of a run: its numbers, its transports and its
-// queues. The launcher or a test makes it; World takes it over.
+// One rank's membership in the group of processes of a run: its numbers, its transports and the
+// place where it computes. The launcher or a test makes it; World takes it over.
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "arena/device/queue.hpp"
+#include "arena/device/place.hpp"
 #include "comm/transport/control_transport.hpp"
 #include "comm/transport/row_transport.hpp"
 
@@ -21,8 +21,8 @@ struct Membership {
     std::vector<int> slots;  ///< Per rank: its number at the transport. Empty: the same numbers.
     std::unique_ptr<ControlTransport> control;  ///< Destroyed last of the two transports.
     std::unique_ptr<RowTransport> rows;
-    /// The queues on which this rank computes. They must outlive this object.
-    arena::Queues queues;
+    /// The place where this rank computes. Its queues must outlive this object.
+    arena::Place place;
 
     /// Returns this rank's number at the transport.
     int slot() const { return slots.empty() ? rank : slots[static_cast<size_t>(rank)]; }

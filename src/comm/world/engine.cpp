@@ -20,7 +20,7 @@ void keep_until_exit(std::vector<std::shared_ptr<OperationInFlight>> operations)
 
 }  // namespace
 
-Engine::Engine(bool with_thread, arena::Queue* queue) : queue_(queue) {
+Engine::Engine(bool with_thread, arena::Queue& queue) : queue_(&queue) {
     if (with_thread) thread_ = std::thread([this] { run(); });
 }
 
@@ -36,9 +36,9 @@ void Engine::halt() {
     keep_until_exit(std::exchange(operations_, {}));
 }
 
-void Engine::compute_on(arena::Queue* queue) {
+void Engine::compute_on(arena::Queue& queue) {
     const std::lock_guard lock(mutex_);
-    queue_ = queue;
+    queue_ = &queue;
     device_selected_ = false;
 }
 
@@ -141,7 +141,7 @@ void Engine::run() {
 
 /// Requires the mutex, so that the queue cannot be replaced meanwhile.
 void Engine::select_device() {
-    if (!queue_ || std::exchange(device_selected_, true)) return;
+    if (std::exchange(device_selected_, true)) return;
     try {
         queue_->make_current();
     } catch (...) {

@@ -44,14 +44,14 @@ private:
 class Engine {
 public:
     /// Starts the progress thread if `with_thread`; else operations move only while a thread waits
-    /// for them (enough for a single process). `queue`: where the rank computes, or null. It must
-    /// remain valid until the next compute_on or the engine's destruction. The progress thread
-    /// selects the queue's device, because CUDA-aware MPI queries the current device.
-    explicit Engine(bool with_thread, arena::Queue* queue = nullptr);
+    /// for them (enough for a single process). The rank computes on `queue`, which must remain
+    /// valid until the next compute_on or the engine's destruction. The progress thread selects the
+    /// queue's device, because CUDA-aware MPI queries the current device.
+    Engine(bool with_thread, arena::Queue& queue);
     ~Engine();  ///< Calls `halt`.
 
     /// Sets the queue on which the rank computes.
-    void compute_on(arena::Queue* queue);
+    void compute_on(arena::Queue& queue);
     /// Adds an operation to the list. `now`: the caller's thread advances it first. An operation
     /// that fails is kept until the process ends, because a transport may still write into its
     /// memory.
@@ -98,7 +98,7 @@ private:
     std::vector<std::shared_ptr<OperationInFlight>> operations_;
     std::exception_ptr error_;  // the first of all operations
     int waiting_ = 0;
-    arena::Queue* queue_;
+    arena::Queue* queue_;           // never null
     bool device_selected_ = false;  // true if the progress thread has selected the device
     bool stop_ = false;
     std::thread thread_;

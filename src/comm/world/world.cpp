@@ -58,7 +58,7 @@ std::unique_ptr<World::Impl> with_membership(std::unique_ptr<World::Impl> impl,
 World::Impl::Impl(Membership given)
     : member(std::move(given)),
       control_messages(*member.control, member.rank, member.size),
-      engine(member.size > 1, member.queues.compute),
+      engine(member.size > 1, member.place.compute()),
       deadline(timeout()) {
     DBENCH_EXPECT(member.rows && member.control);
     stop_timeout();  // throws now if the environment is wrong, and not in the middle of a run
@@ -92,18 +92,17 @@ int World::local_rank() const { return impl_->member.local_rank; }
 int World::local_size() const { return impl_->member.local_size; }
 const std::string& World::host() const { return impl_->member.host; }
 int World::slot() const { return impl_->member.slot(); }
-const arena::Queues& World::queues() const { return impl_->member.queues; }
+const arena::Place& World::place() const { return impl_->member.place; }
 
 void World::leave_queues() {
-    for (arena::Queue* const queue : {queues().compute, queues().exchange}) {
-        if (queue) queue->set_host_wait(nullptr);
-    }
+    place().compute().set_host_wait(nullptr);
+    place().exchange().set_host_wait(nullptr);
 }
 
-void World::compute_on(const arena::Queues& queues) {
+void World::compute_on(const arena::Place& place) {
     leave_queues();
-    impl_->member.queues = queues;
-    impl_->engine.compute_on(queues.compute);
+    impl_->member.place = place;
+    impl_->engine.compute_on(place.compute());
     const arena::HostWait patience = [this, main = std::this_thread::get_id()](
                                          const std::string& what,
                                          const std::function<bool()>& passed) {
@@ -123,9 +122,8 @@ void World::compute_on(const arena::Queues& queues) {
         // Control messages belong to the main thread.
         comm::wait({what, done, awaited_ranks, [] {}, deadline()});
     };
-    for (arena::Queue* const queue : {queues.compute, queues.exchange}) {
-        if (queue) queue->set_host_wait(patience);
-    }
+    place.compute().set_host_wait(patience);
+    place.exchange().set_host_wait(patience);
 }
 
 double World::deadline() const { return impl_->deadline; }

@@ -36,12 +36,12 @@ public:
     const std::string& host() const;
     /// This rank's number at the launcher; differs from rank() only after `renumber`.
     int slot() const;
-    const arena::Queues& queues() const;  ///< The queues on which this rank computes.
-    /// Sets the queues on which this rank computes. Waits for these queues then behave like waits
-    /// for ranks: they have a deadline and, on the calling thread, check for failures. The queues
-    /// must outlive this World or the next compute_on. Requires that no object made with this World
-    /// (an Exchange, for example) exists.
-    void compute_on(const arena::Queues& queues);
+    const arena::Place& place() const;  ///< The place where this rank computes.
+    /// Sets the place where this rank computes. Waits for its queues then behave like waits for
+    /// ranks: they have a deadline and, on the calling thread, check for failures. The queues must
+    /// outlive this World or the next compute_on. Requires that no object made with this World (an
+    /// Exchange, for example) exists.
+    void compute_on(const arena::Place& place);
 
     /// Gives the ranks new numbers: rank r becomes the process that the launcher numbered slots[r],
     /// a permutation. Empty `slots` restore the launcher's numbers. Collective, with the same slots

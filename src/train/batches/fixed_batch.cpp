@@ -37,7 +37,7 @@ FixedBatch::FixedBatch(const data::Batch& like, torch::Device place) : place_(pl
     batch_.on_device = batch_.labels_on_device = true;
 }
 
-std::shared_ptr<const FixedBatch> FixedBatch::make_on(arena::Queue* queue, Device& device,
+std::shared_ptr<const FixedBatch> FixedBatch::make_on(arena::Queue& queue, Device& device,
                                                       const data::Batch& like,
                                                       torch::Device place) {
     std::shared_ptr<const FixedBatch> made;

@@ -37,7 +37,7 @@ public:
 
     /// Makes a FixedBatch on the queue that will fill it: LibTorch zeroes new memory on the current
     /// stream, and the memory belongs to that stream.
-    static std::shared_ptr<const FixedBatch> make_on(arena::Queue* queue, Device& device,
+    static std::shared_ptr<const FixedBatch> make_on(arena::Queue& queue, Device& device,
                                                      const data::Batch& like, torch::Device place);
 
 private:

@@ -15,16 +15,17 @@ namespace {
 
 constexpr int64_t kBytes = 256;  // number of values of a byte
 
-/// Allocates one row of at least `bytes` bytes.
-arena::Buffer memory_of(int64_t bytes, arena::DType type = arena::DType::float32) {
+/// Allocates one row of at least `bytes` bytes in the memory of the queue's device.
+arena::Buffer memory_of(const arena::Queue& queue, int64_t bytes,
+                        arena::DType type = arena::DType::float32) {
     const int64_t element = arena::size_of(type);
-    return {type, 0, 1, (bytes + element - 1) / element};
+    return queue.memories().rows(type, 0, 1, (bytes + element - 1) / element);
 }
 
 }  // namespace
 
 ResidentImages::ResidentImages(const data::StoredImages& images, arena::DType type,
-                               data::Order order, arena::Queue* queue)
+                               data::Order order, arena::Queue& queue)
     : type_(type),
       planes_(order == data::Order::channels_last ? arena::Planes::last : arena::Planes::first),
       pictures_(images.pictures) {
@@ -32,24 +33,24 @@ ResidentImages::ResidentImages(const data::StoredImages& images, arena::DType ty
     const int64_t values = pictures_.planes * kBytes * arena::size_of(type);
     const void* const table =
         type == arena::DType::float32 ? static_cast<const void*>(images.single) : images.twice;
-    pixels_ = memory_of(pixels);
-    values_ = memory_of(values, type);
+    pixels_ = memory_of(queue, pixels);
+    values_ = memory_of(queue, values, type);
     arena::fill(pixels_.rows(), images.pictures.bytes, pixels, queue);
     arena::fill(values_.rows(), table, values, queue);
     pictures_.bytes = static_cast<const uint8_t*>(pixels_.rows().data);
 }
 
 void* ResidentImages::gather(std::span<const arena::Window> windows, size_t slot,
-                             arena::Queue* queue) {
+                             arena::Queue& queue) {
     if (inputs_.size() <= slot) inputs_.resize(slot + 1);
     arena::Buffer& inputs = inputs_[slot];
     const int64_t bytes = std::ssize(windows) * pictures_.numel() * arena::size_of(type_);
     if (inputs.bytes() < bytes) {
         arena::keep(queue, std::make_shared<arena::Buffer>(std::move(inputs)));
-        inputs = memory_of(bytes, type_);
+        inputs = memory_of(queue, bytes, type_);
     }
     const auto held =
-        std::make_shared<arena::HostVisibleArray<arena::Window>>(windows.begin(), windows.end());
+        std::make_shared<arena::HostVisibleArray<arena::Window>>(queue.memories().copy_of(windows));
     arena::gather_windows(pictures_, *held, values_.rows().data, type_, planes_, inputs.rows().data,
                           queue);
     arena::keep(queue, held);

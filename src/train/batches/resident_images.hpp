@@ -26,15 +26,15 @@ class Device;
 /// minibatches there: crops, mirrors and normalises.
 class ResidentImages {
 public:
-    /// Copies the images to the memory of this process's rows, for later launches on `queue`.
+    /// Copies the images to the memory of the queue's device, for later launches on `queue`.
     /// Minibatch inputs have type `type` and memory order `order`.
     ResidentImages(const data::StoredImages& images, arena::DType type, data::Order order,
-                   arena::Queue* queue = nullptr);
+                   arena::Queue& queue);
 
     /// Launches on `queue` the kernel that makes the inputs of a minibatch from the windows of its
     /// samples. Returns their address, in the memory of `slot`. The next minibatch of the slot
     /// reuses that memory, so all its launches must be on the same queue.
-    void* gather(std::span<const arena::Window> windows, size_t slot, arena::Queue* queue);
+    void* gather(std::span<const arena::Window> windows, size_t slot, arena::Queue& queue);
 
 private:
     arena::DType type_;

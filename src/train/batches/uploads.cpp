@@ -20,14 +20,14 @@ std::shared_ptr<const data::Batch> Uploads::upload(std::shared_ptr<const data::B
     next_ = (next_ + 1) % places_.size();
     if (place.used) queue_.wait(*place.used, "the pass over an earlier minibatch");
     if (!place.batch || !place.batch->fits(*batch)) {
-        arena::keep(&queue_, std::move(place.batch));
-        place.batch = FixedBatch::make_on(&queue_, device_, *batch, place_);
+        arena::keep(queue_, std::move(place.batch));
+        place.batch = FixedBatch::make_on(queue_, device_, *batch, place_);
     }
     device_.submit(
         "upload", [&] { return place.batch->filled_from(*batch); },
-        [fixed = place.batch, batch] { fixed->fill(*batch); }, &queue_);
-    arena::keep(&queue_, std::move(batch));
-    arena::order(&queue_, &queue, "a minibatch that is uploaded");
+        [fixed = place.batch, batch] { fixed->fill(*batch); }, queue_);
+    arena::keep(queue_, std::move(batch));
+    arena::order(queue_, queue, "a minibatch that is uploaded");
     last_ = &place;
     return {place.batch, &place.batch->batch()};
 }

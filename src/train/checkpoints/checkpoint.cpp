@@ -103,7 +103,7 @@ void Checkpoints::write(const CheckpointHead& head, const arena::StateTable& sta
         everywhere([&] {
             const int rank = world_.rank();
             write_part((fs::path(partial) / part_name(rank)).string(), placement_.begin(rank),
-                       placement_.count(rank), state, world_.queues().compute);
+                       placement_.count(rank), state, world_.place().compute());
         });
         everywhere([&] {
             if (world_.rank() != 0) return;
@@ -204,7 +204,7 @@ void Checkpoints::read(int64_t iteration, arena::StateTable& state) {
         Manifest manifest;
         if (problem = try_manifest(iteration, manifest); !problem.empty()) throw RunError(problem);
         const comm::Placement then{manifest.head.replicas, static_cast<int>(manifest.ranks)};
-        StateRestorer restorer(state, world_.queues().compute, placement_.begin(world_.rank()),
+        StateRestorer restorer(state, world_.place().compute(), placement_.begin(world_.rank()),
                                placement_.begin(world_.rank() + 1), placement_.replicas,
                                then.replicas);
         const auto [begin, end] = restorer.sources();

@@ -23,7 +23,7 @@ constexpr char kMagic[8] = {'D', 'B', 'C', 'K', 'P', 'T', '0', '1'};
 
 /// Calls use(data, bytes) for each row of an entry, or once for state that all replicas share.
 template <class Use>
-void for_rows(const arena::StateTable::Entry& entry, arena::Queue* queue, const Use& use) {
+void for_rows(const arena::StateTable::Entry& entry, arena::Queue& queue, const Use& use) {
     if (entry.data) return use(entry.data, entry.size);
     const arena::Rows rows = entry.buffer.rows();
     for (int64_t i = 0; i < rows.count; ++i) {
@@ -113,7 +113,7 @@ size_t row_bytes(const arena::StateTable::Entry& entry) {
 /// The file holds: magic, length and checksum of the head, the head (JSON: entries with a checksum
 /// per row), the data.
 void write_part(const std::string& path, int64_t first, int64_t count,
-                const arena::StateTable& state, arena::Queue* queue) {
+                const arena::StateTable& state, arena::Queue& queue) {
     Json head{{"first", first}, {"count", count}, {"entries", Json::array()}};
     for (const auto& entry : state.entries()) {
         const size_t bytes = entry.data ? entry.size : row_bytes(entry);

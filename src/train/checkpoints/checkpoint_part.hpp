@@ -23,7 +23,7 @@ size_t row_bytes(const arena::StateTable::Entry& entry);
 /// Writes the local rows [first, first + count) and the state that all replicas share. No launch on
 /// `queue` may touch them. Throws RunError if the file cannot be written.
 void write_part(const std::string& path, int64_t first, int64_t count,
-                const arena::StateTable& state, arena::Queue* queue);
+                const arena::StateTable& state, arena::Queue& queue);
 
 /// Receives a row's name, its replica (-1: state that all replicas share) and its bytes.
 using TakeRow =

@@ -36,7 +36,7 @@ std::pair<int64_t, int64_t> sources(int64_t begin, int64_t end, int64_t now, int
     return {first, std::max((end - 1) * then / now + 1, end * then / now)};
 }
 
-StateRestorer::StateRestorer(arena::StateTable& state, arena::Queue* queue, int64_t begin,
+StateRestorer::StateRestorer(arena::StateTable& state, arena::Queue& queue, int64_t begin,
                              int64_t end, int64_t now, int64_t then)
     : state_(state), queue_(queue), begin_(begin), end_(end), now_(now), then_(then) {
     for (const auto& entry : state.entries()) {

@@ -21,7 +21,7 @@ class StateRestorer {
 public:
     /// Replicas [begin, end) of `now` are local. Sets their rows to zero. No launch that is on
     /// `queue` may touch them; later launches on it find the rows that take() has filled.
-    StateRestorer(arena::StateTable& state, arena::Queue* queue, int64_t begin, int64_t end,
+    StateRestorer(arena::StateTable& state, arena::Queue& queue, int64_t begin, int64_t end,
                   int64_t now, int64_t then);
 
     /// The earlier replicas that the local replicas need.
@@ -34,7 +34,7 @@ public:
 
 private:
     arena::StateTable& state_;
-    arena::Queue* queue_;
+    arena::Queue& queue_;
     int64_t begin_, end_, now_, then_, taken_ = 0;
 };
 

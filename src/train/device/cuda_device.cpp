@@ -183,8 +183,8 @@ public:
           device_(number),
           side_(device_.queue_on(stream_from_pool().stream())),
           uploads_(device_.queue_on(stream_from_pool().stream())),
-          step_(*device_.queues().compute, *side_),
-          queues_{&step_, device_.queues().exchange},
+          step_(device_.place().compute(), *side_),
+          place_(step_, device_.place().exchange()),
           stream_(wrap_stream(device_.compute_stream())) {
         c10::cuda::set_device(static_cast<c10::DeviceIndex>(number));
         c10::cuda::setCurrentCUDAStream(stream_);
@@ -213,10 +213,7 @@ public:
     std::string name() const override {
         return "cuda:" + std::to_string(number_) + " " + device_.name();
     }
-    arena::Queues queues() const override { return queues_; }
-    arena::Memory memory() const override { return device_.memory(); }
-    arena::Space space() const override { return arena::Space::device; }
-    arena::Memory values_memory() const override { return device_.pinned_memory(); }
+    arena::Place place() const override { return place_; }
     std::optional<int> gpu() const override { return number_; }
     std::optional<MemoryInfo> memory_info() const override {
         size_t free = 0, all = 0;
@@ -251,9 +248,9 @@ public:
     arena::StepQueue* step_queue() override { return &step_; }
     std::unique_ptr<CapturedWork> capture(const char* name, std::vector<std::vector<arena::Access>>,
                                           std::function<void(const EndPart&)> work,
-                                          arena::Queue* queue) override {
-        const auto side = std::find_if(sides_.begin(), sides_.end(), [queue](const Side& each) {
-            return queue && each.queue.get() == queue;
+                                          arena::Queue& queue) override {
+        const auto side = std::find_if(sides_.begin(), sides_.end(), [&](const Side& each) {
+            return each.queue.get() == &queue;
         });
         try {
             WeakPool& known = side == sides_.end() ? pool_ : side->pool;
@@ -261,10 +258,9 @@ public:
             // earlier passes while it captures.
             if (known.expired()) release_cached_memory();
             const CaptureScope capturing(device_);
-            auto graph =
-                side == sides_.end()
-                    ? std::make_unique<CudaGraph>(*queues_.compute, stream_, name, pool(known))
-                    : std::make_unique<CudaGraph>(*queue, side->stream, name, pool(known));
+            auto graph = side == sides_.end()
+                             ? std::make_unique<CudaGraph>(step_, stream_, name, pool(known))
+                             : std::make_unique<CudaGraph>(queue, side->stream, name, pool(known));
             graph->capture(work);
             return graph;
         } catch (const c10::Error& error) {
@@ -317,7 +313,7 @@ private:
     mutable arena::CudaDevice device_;
     std::unique_ptr<arena::Queue> side_, uploads_;
     arena::StepQueue step_;
-    arena::Queues queues_;
+    arena::Place place_;
     std::vector<Side> sides_;
     c10::cuda::CUDAStream stream_;
     WeakPool pool_;

@@ -73,7 +73,7 @@ void Device::launch(arena::Queue& queue, const char* name, std::vector<arena::Ac
 std::unique_ptr<CapturedWork> Device::capture(const char* name,
                                               std::vector<std::vector<arena::Access>> parts,
                                               std::function<void(const EndPart&)> work,
-                                              arena::Queue* queue) {
+                                              arena::Queue& queue) {
     class Again final : public CapturedWork {
     public:
         Again(Device& device, arena::Queue& queue, const char* name,
@@ -107,8 +107,7 @@ std::unique_ptr<CapturedWork> Device::capture(const char* name,
         std::function<void(const EndPart&)> work_;
         std::vector<arena::Event> ends_;
     };
-    return std::make_unique<Again>(*this, queue ? *queue : *queues().compute, name,
-                                   std::move(parts), std::move(work));
+    return std::make_unique<Again>(*this, queue, name, std::move(parts), std::move(work));
 }
 
 Device& host_device() {

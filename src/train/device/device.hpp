@@ -3,8 +3,8 @@
 // rank for a whole run.
 //
 // Order of events: make_device() chooses the device, collectively. DeviceScope (device_scope.hpp)
-// makes the arena allocate rows in the device's memory and the World launch kernels on its queues;
-// its connect() lets NCCL carry rows. The passes (train/passes) then run LibTorch through
+// makes it the World's place: rows are then allocated in its memory and kernels launched on its
+// queues; its connect() lets NCCL carry rows. The passes (train/passes) then run LibTorch through
 // Device::submit() and Device::capture(). gpu_facts.hpp queries CUDA about the GPUs of this
 // machine.
 
@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "arena/device/place.hpp"
 #include "arena/device/queue.hpp"
 #include "arena/device/step_queue.hpp"
-#include "arena/rows.hpp"
 #include "comm/world/world.hpp"
 #include "train/device/device_choice.hpp"
 
@@ -46,15 +46,9 @@ public:
     /// Returns why the run uses the host although a GPU was preferred; "" if no GPU was preferred.
     virtual std::string fallback_reason() const { return ""; }
     /// True if replicas train on the host, where all work runs at once; other devices have queues.
-    virtual bool is_host() const { return !queues().compute; }
-    /// The queues on which this rank launches its computations; null queues: work runs at once.
-    virtual arena::Queues queues() const { return {}; }
-    /// The memory for rows (null: the host's), and in space() whether the host reaches it.
-    virtual arena::Memory memory() const { return nullptr; }
-    virtual arena::Space space() const { return arena::Space::host; }
-    /// The memory for the arena's HostVisibleArray and for all other data that the host must reach;
-    /// null: the same as for rows.
-    virtual arena::Memory values_memory() const { return nullptr; }
+    virtual bool is_host() const { return place().immediate(); }
+    /// The queues on which this rank launches its computations, and the device's memory.
+    virtual arena::Place place() const { return arena::host_place(); }
     /// LibTorch's index of the GPU; none if LibTorch's tensors are in the host's memory.
     virtual std::optional<int> gpu() const { return std::nullopt; }
     /// The device's memory in bytes. memory_info() returns none if it is the host's memory.
@@ -79,35 +73,38 @@ public:
     virtual arena::StepQueue* step_queue() { return nullptr; }
 
     /// Submits LibTorch's `work`, which touches the memory that accesses() lists. On the host it
-    /// runs at once. Otherwise it runs ordered after all that is on `queue` (null: the compute
-    /// queue), and everything it refers to must live until then.
+    /// runs at once. Otherwise it runs ordered after all that is on `queue`, and everything it
+    /// refers to must live until then.
     template <class Accesses, class Work>
-    void submit(const char* name, const Accesses& accesses, const Work& work,
-                arena::Queue* queue = nullptr) {
-        if (!queue) queue = queues().compute;
-        if (!queue) return work();
-        launch(*queue, name, accesses(), work);
+    void submit(const char* name, const Accesses& accesses, const Work& work, arena::Queue& queue) {
+        if (queue.immediate()) return work();
+        launch(queue, name, accesses(), work);
+    }
+    /// Submits the work to the compute queue.
+    template <class Accesses, class Work>
+    void submit(const char* name, const Accesses& accesses, const Work& work) {
+        submit(name, accesses, work, place().compute());
     }
     /// True if submitted work may start after the submission has returned. Otherwise `work` runs
     /// before that, and the kernels that it launches itself are ordered after the part of `work`
     /// before them.
     bool runs_later() const {
-        const arena::Queue* const queue = queues().compute;
-        return queue && queue->emulated();
+        const arena::Queue& queue = place().compute();
+        return !queue.immediate() && queue.emulated();
     }
 
     /// The work being captured calls it at the end of each of its parts; null if nobody needs the
     /// ends.
     using EndPart = std::function<void()>;
-    /// Captures LibTorch's `work` for `queue` (null: the compute queue) of a device that has
-    /// queues. CaptureScope does not execute the work. Part k of the work and the parts after it
-    /// touch the memory that parts[k] lists. Memory that LibTorch allocates in the work is reserved
-    /// for its replays. Random numbers follow the seed of LibTorch's generator at each replay.
-    /// Throws RunError if the device cannot capture the work; nothing has changed then.
+    /// Captures LibTorch's `work` for `queue`, which must not be immediate. CaptureScope does not
+    /// execute the work. Part k of the work and the parts after it touch the memory that parts[k]
+    /// lists. Memory that LibTorch allocates in the work is reserved for its replays. Random
+    /// numbers follow the seed of LibTorch's generator at each replay. Throws RunError if the
+    /// device cannot capture the work; nothing has changed then.
     virtual std::unique_ptr<CapturedWork> capture(const char* name,
                                                   std::vector<std::vector<arena::Access>> parts,
                                                   std::function<void(const EndPart& ends)> work,
-                                                  arena::Queue* queue = nullptr);
+                                                  arena::Queue& queue);
 
 private:
     virtual void launch(arena::Queue& queue, const char* name, std::vector<arena::Access> accesses,

@@ -4,7 +4,6 @@
 #include <exception>
 #include <utility>
 
-#include "arena/device/memory.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "comm/versions.hpp"
@@ -29,8 +28,7 @@ bool nccl_allowed() {
 }  // namespace
 
 DeviceScope::DeviceScope(comm::World& world, Device& device) : world_(world), device_(device) {
-    arena::set_default_memory(device.memory(), device.values_memory(), device.space());
-    world.compute_on(device.queues());
+    world.compute_on(device.place());
     if (world.size() > 1) transport_name_ = "MPI";
 }
 
@@ -40,8 +38,7 @@ DeviceScope::~DeviceScope() {
     } catch (const std::exception& error) {
         base::warn(error.what());
     }
-    world_.compute_on({});
-    arena::set_default_memory(nullptr);
+    world_.compute_on(arena::host_place());
 }
 
 void DeviceScope::connect() {
@@ -49,7 +46,7 @@ void DeviceScope::connect() {
 }
 
 void DeviceScope::connect(const std::function<comm::NcclParts()>& nccl) {
-    if (world_.size() == 1 || !device_.queues().compute) return;
+    if (world_.size() == 1 || device_.place().immediate()) return;
     bool wanted = false;
     std::string error, obstacle;
     try {

@@ -1,6 +1,6 @@
 #pragma once
-// The connection of a rank's World and arena to its device (device.hpp): where rows are allocated,
-// on which queues kernels run, and which transport carries rows to other ranks.
+// The connection of a rank's World to its device (device.hpp): where rows are allocated, on which
+// queues kernels run, and which transport carries rows to other ranks.
 
 #include <functional>
 #include <string>
@@ -14,9 +14,8 @@ namespace dbench::train {
 /// While it lives, this rank computes on the device. The destructor restores the host.
 class DeviceScope {
 public:
-    /// Makes the arena allocate all later rows in the device's memory, and `world` compute on the
-    /// device's queues. `world` and `device` must outlive this object; rows allocated meanwhile
-    /// must be destroyed before it.
+    /// Makes `world` compute on the device. `world` and `device` must outlive this object; rows
+    /// allocated meanwhile must be destroyed before it.
     DeviceScope(comm::World& world, Device& device);
     /// Leaves the device. Collective, unless an exception is being unwound.
     ~DeviceScope();

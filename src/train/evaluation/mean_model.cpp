@@ -27,18 +27,22 @@ double load(const arena::Rows& rows, int64_t local, int64_t column) {
 
 MeanModel::MeanModel(comm::World& world, const comm::Placement& placement, const Model& model,
                      Replicas& replicas, comm::Exchange& exchange)
-    : world_(world), model_(model), replicas_(replicas), exchange_(exchange) {
+    : world_(world),
+      model_(model),
+      replicas_(replicas),
+      exchange_(exchange),
+      mean_(replicas.device().place().values<double>(replicas.layout().columns())) {
     const arena::Rows x = replicas.x();
     const int64_t columns = replicas.layout().columns();
     const int64_t buffer_columns = replicas.buffer_layout().columns();
-    parameters_ = arena::Buffer(x.type, 0, 1, columns);
-    mean_.resize(columns);
+    const arena::Place place = replicas.device().place();
+    parameters_ = place.rows(x.type, 0, 1, columns);
     if (buffer_columns == 0) return;
-    buffers_ = arena::Buffer(x.type, 0, 1, buffer_columns);
+    buffers_ = place.rows(x.type, 0, 1, buffer_columns);
     pooled_layout_.add("value", {buffer_columns}, arena::TensorKind::norm);
     pooled_layout_.add("square", {buffer_columns}, arena::TensorKind::norm);
-    pooled_rows_ = arena::Buffer(arena::DType::float64, x.first, x.count, pooled_layout_.columns(),
-                                 arena::host_visible_memory());
+    pooled_rows_ =
+        place.host_visible_rows(arena::DType::float64, x.first, x.count, pooled_layout_.columns());
     buffer_exchange_ = std::make_unique<comm::Exchange>(world, placement, pooled_layout_, nullptr,
                                                         comm::Reduction::reproducible);
 }
@@ -61,7 +65,7 @@ HostRows MeanModel::replaced(const arena::Buffer& row) const {
     return {row.rows(), queue(), "", HostRows::State::replaced};
 }
 
-arena::Queue* MeanModel::queue() const { return replicas_.device().queues().compute; }
+arena::Queue& MeanModel::queue() const { return replicas_.device().place().compute(); }
 
 Weights MeanModel::pooled(arena::Rows x) {
     average_parameters(x);
@@ -80,7 +84,7 @@ Weights MeanModel::pooled(arena::Rows x) {
             row[square + c] = row[c] * row[c];
         }
     }
-    arena::HostVisibleArray<double> mean(pooled_layout_.columns());
+    auto mean = replicas_.device().place().values<double>(pooled_layout_.columns());
     buffer_exchange_->moments(pooled_rows_.rows(), mean.data());
     const auto& infos = model_.declaration().buffers;
     HostRows buffers = replaced(buffers_);

@@ -32,7 +32,7 @@ public:
 
 private:
     void average_parameters(arena::Rows x);
-    arena::Queue* queue() const;
+    arena::Queue& queue() const;
     arena::HostRows replaced(const arena::Buffer& row) const;
 
     comm::World& world_;

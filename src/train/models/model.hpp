@@ -32,9 +32,8 @@ struct Weights {
     /// if none is carried: every batch then begins with a state of zero.
     std::vector<torch::Tensor> carried = {};
     /// Queue on which layers launch this program's kernels between LibTorch's, forward and
-    /// backward. Null: such kernels run immediately on the host, or LibTorch's operations replace
-    /// them.
-    arena::Queue* queue = nullptr;
+    /// backward. On the host's queue LibTorch's operations may replace them.
+    std::reference_wrapper<arena::Queue> queue = arena::host_queue();
 };
 
 /// Descriptions of the tensors that layers declare while a model is built.

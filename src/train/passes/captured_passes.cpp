@@ -14,7 +14,7 @@ CapturedPasses::CapturedPasses(Device& device, torch::Device place, int64_t repl
       replicas_(replicas),
       in_place_(together ? 1 : replicas),
       most_(most),
-      scores_(static_cast<size_t>(2 * replicas)) {}
+      scores_(device.place().values<double>(static_cast<size_t>(2 * replicas))) {}
 
 bool CapturedPasses::begin(const void* x) {
     here_ = nullptr;
@@ -45,12 +45,12 @@ bool CapturedPasses::begin(const void* x) {
 
 void CapturedPasses::drop() {
     if (passes_.empty()) return;
-    arena::finish(device_.queues().compute, "captured passes that are released");
+    arena::finish(device_.place().compute(), "captured passes that are released");
     passes_.clear();
     device_.release_cached_memory();
 }
 
-CapturedWork* CapturedPasses::submit(int64_t i, const data::Batch& batch, arena::Queue* queue,
+CapturedWork* CapturedPasses::submit(int64_t i, const data::Batch& batch, arena::Queue& queue,
                                      const Capture& capture) {
     if (failed_) return nullptr;
     Pass& pass = here_->at(static_cast<size_t>(i));
@@ -78,7 +78,7 @@ void CapturedPasses::copy_scores(double* loss, double* accuracy) {
         const arena::Rows row{from, arena::DType::float64, arena::Space::host, 0, 1, replicas_};
         arena::Rows out = row;
         out.data = to;
-        arena::copy(row, out, {0, replicas_}, device_.queues().compute);
+        arena::copy(row, out, {0, replicas_}, device_.place().compute());
     }
 }
 

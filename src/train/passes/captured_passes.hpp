@@ -48,7 +48,7 @@ public:
     /// if it has not been. `batch` must live until the pass is done, and `queue` must be the same
     /// each time. Returns null, and launches nothing, if the pass cannot be captured or the
     /// minibatch has another shape.
-    CapturedWork* submit(int64_t i, const data::Batch& batch, arena::Queue* queue,
+    CapturedWork* submit(int64_t i, const data::Batch& batch, arena::Queue& queue,
                          const Capture& capture);
 
     /// Copies what this iteration's passes have written to loss[R] and accuracy[R], ordered after

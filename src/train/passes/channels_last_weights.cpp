@@ -19,8 +19,8 @@ bool has_two_orders(const arena::Tensor& tensor) {
 
 }  // namespace
 
-ChannelsLastWeights::ChannelsLastWeights(const arena::Layout& layout, arena::DType type,
-                                         int64_t passes, bool wanted)
+ChannelsLastWeights::ChannelsLastWeights(const arena::Layout& layout, const arena::Place& place,
+                                         arena::DType type, int64_t passes, bool wanted)
     : layout_(layout) {
     for (size_t k = 0; wanted && k < layout.tensors().size(); ++k) {
         const arena::Tensor& tensor = layout.tensors()[k];
@@ -28,7 +28,7 @@ ChannelsLastWeights::ChannelsLastWeights(const arena::Layout& layout, arena::DTy
         own_.add(tensor.name, tensor.shape, tensor.kind);
         at_[k] = own_.tensors().back().offset;
     }
-    if (!empty()) memory_ = arena::Buffer(type, 0, passes, own_.columns());
+    if (!empty()) memory_ = place.rows(type, 0, passes, own_.columns());
 }
 
 torch::Tensor ChannelsLastWeights::leaf(size_t k, int64_t pass, torch::Device place) const {
@@ -43,7 +43,7 @@ torch::Tensor ChannelsLastWeights::leaf(size_t k, int64_t pass, torch::Device pl
 }
 
 void ChannelsLastWeights::reorder(const arena::Rows& x, int64_t i, int64_t pass,
-                                  arena::Queue* queue) const {
+                                  arena::Queue& queue) const {
     if (empty()) return;
     std::vector<arena::RowPart> parts;
     for (const auto& [k, begin] : at_) {

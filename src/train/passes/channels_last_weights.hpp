@@ -8,6 +8,7 @@
 
 #include <map>
 
+#include "arena/device/place.hpp"
 #include "arena/device/queue.hpp"
 #include "arena/layout.hpp"
 #include "arena/rows.hpp"
@@ -16,17 +17,17 @@ namespace dbench::train {
 
 class ChannelsLastWeights {
 public:
-    /// Allocates memory for `passes` concurrent passes. `layout` must outlive this object. If
-    /// `wanted` is false no tensor is reordered.
-    ChannelsLastWeights(const arena::Layout& layout, arena::DType type, int64_t passes,
-                        bool wanted);
+    /// Allocates memory for `passes` concurrent passes at `place`. `layout` must outlive this
+    /// object. If `wanted` is false no tensor is reordered.
+    ChannelsLastWeights(const arena::Layout& layout, const arena::Place& place, arena::DType type,
+                        int64_t passes, bool wanted);
 
     bool empty() const { return at_.empty(); }
     /// Returns the layout's tensor k in the memory of a pass; undefined if the tensor is not
     /// reordered.
     torch::Tensor leaf(size_t k, int64_t pass, torch::Device place) const;
     /// Launches the reordering of row i of x into the memory of `pass`.
-    void reorder(const arena::Rows& x, int64_t i, int64_t pass, arena::Queue* queue) const;
+    void reorder(const arena::Rows& x, int64_t i, int64_t pass, arena::Queue& queue) const;
     /// Returns the memory of a pass, as one row.
     arena::Rows memory(int64_t pass) const { return memory_.rows().only(pass); }
 

@@ -25,7 +25,7 @@ void add_or_store(const torch::Tensor& now, double* to, bool adds) {
 
 void write_scores(const Model& model, const torch::Tensor& output, const torch::Tensor& losses,
                   const data::Batch& batch, double share, double terms, bool adds,
-                  const ScoreMemory& sums, arena::Queue* queue) {
+                  const ScoreMemory& sums, arena::Queue& queue) {
     const torch::NoGradGuard no_grad;
     const int64_t parts = losses.numel();
     if (!kernel_accepts(output, losses, batch)) {

@@ -18,9 +18,9 @@ struct ScoreMemory {
 /// classes] or the replicas' outputs one after another; `losses` is the loss of the minibatch, or
 /// one loss for each replica. Writes `share` times the loss, and the number of correct labels
 /// divided by `terms`; adds both to the memory's values if `adds`. Launches on `queue`, on which
-/// the outputs are computed (null: computes at once). The host does not wait.
+/// the outputs are computed (see arena::host_queue). The host does not wait.
 void write_scores(const Model& model, const torch::Tensor& output, const torch::Tensor& losses,
                   const data::Batch& batch, double share, double terms, bool adds,
-                  const ScoreMemory& sums, arena::Queue* queue);
+                  const ScoreMemory& sums, arena::Queue& queue);
 
 }  // namespace dbench::train

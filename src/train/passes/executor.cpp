@@ -34,10 +34,9 @@ struct Executor::Impl {
     std::vector<arena::Queue*> sides;  // which replicas use round robin; empty: the compute queue
     ReplicaPass replica_pass;
     std::unique_ptr<StackedPass> stacked;
-    std::unique_ptr<Uploads> uploads;          // null: each pass copies its own minibatch
-    std::unique_ptr<CapturedPasses> captures;  // null: no pass is captured
-    arena::HostVisibleArray<double> single_scores =
-        arena::HostVisibleArray<double>(2);  // loss, accuracy
+    std::unique_ptr<Uploads> uploads;               // null: each pass copies its own minibatch
+    std::unique_ptr<CapturedPasses> captures;       // null: no pass is captured
+    arena::HostVisibleArray<double> single_scores;  // loss, accuracy
 
     Impl(const Model& m, Replicas& r, const Passes& p)
         : model(m),
@@ -49,7 +48,8 @@ struct Executor::Impl {
                 gradient_buckets(r.layout(), r.x().type, r.device().min_bucket_bytes())),
           sides(effective_stacking(r, p) == Stacking::streams ? r.device().side_queues()
                                                               : std::vector<arena::Queue*>()),
-          replica_pass(m, r, p, sides.empty() ? 1 : std::ssize(sides), watch) {
+          replica_pass(m, r, p, sides.empty() ? 1 : std::ssize(sides), watch),
+          single_scores(device.place().values<double>(2)) {
         DBENCH_EXPECT(p.stacking != Stacking::automatic);
         uploads = Uploads::make(device, place);
         const Stacking way = effective_stacking(r, p);
@@ -57,7 +57,7 @@ struct Executor::Impl {
             stacked = std::make_unique<StackedPass>(m, r, p.smoothing, p.resident);
         }
         const bool capturable = sides.empty() || concurrent_capture_obstacle(m).empty();
-        if (p.captured > 0 && device.queues().compute && capturable) {
+        if (p.captured > 0 && !device.place().immediate() && capturable) {
             captures = std::make_unique<CapturedPasses>(device, place, r.x().count,
                                                         stacked != nullptr, p.captured);
         }
@@ -67,19 +67,19 @@ struct Executor::Impl {
         return r.x().count == 1 ? Stacking::off : p.stacking;
     }
 
-    arena::Queue* queue_of(int64_t i) const {
-        if (sides.empty()) return device.queues().compute;
-        return sides[static_cast<size_t>(i) % sides.size()];
+    arena::Queue& queue_of(int64_t i) const {
+        if (sides.empty()) return device.place().compute();
+        return *sides[static_cast<size_t>(i) % sides.size()];
     }
-    /// Returns the queue for kernels that submitted work launches between LibTorch's: null (launch
-    /// at once) if the work itself starts later.
-    arena::Queue* kernel_queue(arena::Queue* queue) const {
-        return device.runs_later() ? nullptr : queue;
+    /// Returns the queue for kernels that submitted work launches between LibTorch's: the host's if
+    /// the work itself starts later.
+    arena::Queue& kernel_queue(arena::Queue& queue) const {
+        return device.runs_later() ? arena::host_queue() : queue;
     }
     // Orders all later work on the side queues after all that the step has launched so far.
     void fork() const {
         for (arena::Queue* const side : sides) {
-            arena::order(device.queues().compute, side, "the step before concurrent passes");
+            arena::order(device.place().compute(), *side, "the step before concurrent passes");
         }
     }
     // Orders the step's later launches after all that is on the side queues so far, leaving out one
@@ -87,7 +87,7 @@ struct Executor::Impl {
     void join(const arena::Queue* except = nullptr) const {
         for (arena::Queue* const side : sides) {
             if (side == except) continue;
-            arena::order(side, device.queues().compute, "concurrent passes");
+            arena::order(*side, device.place().compute(), "concurrent passes");
         }
     }
 
@@ -103,8 +103,8 @@ struct Executor::Impl {
     // Returns the batch in memory that lives until submitted work of the local replica i has read
     // it: a copy, or the loader's own batch if work runs at once.
     std::shared_ptr<const data::Batch> own_batch(const data::Batch& batch, int64_t i,
-                                                 arena::Queue* queue) const {
-        if (!queue) return {std::shared_ptr<const void>(), &batch};
+                                                 arena::Queue& queue) const {
+        if (queue.immediate()) return {std::shared_ptr<const void>(), &batch};
         auto owned = std::make_shared<OwnedBatch>(batch, device.gpu().has_value());
         if (!batch.windows.empty()) {
             DBENCH_EXPECT(passes.resident != nullptr);
@@ -152,10 +152,10 @@ struct Executor::Impl {
     /// Calls *ready for each bucket during backward or, if the work starts later, when all of it
     /// has been submitted. `ready` null: no bucket is reported.
     void submit_gradient(const arena::Rows& x, const data::Batch& batch, int64_t t, int64_t i,
-                         const Ready* ready, const ScoreMemory& sums, arena::Queue* queue,
+                         const Ready* ready, const ScoreMemory& sums, arena::Queue& queue,
                          bool may_capture = false) {
         auto owned = own_batch(batch, i, queue);
-        if (uploads) owned = uploads->upload(std::move(owned), *queue);
+        if (uploads) owned = uploads->upload(std::move(owned), queue);
         CapturedWork* const pass =
             may_capture ? submit_captured(x, *owned, t, i, ready != nullptr, sums, queue) : nullptr;
         const Ready ready_after_all = [&](arena::Columns bucket) {
@@ -167,14 +167,14 @@ struct Executor::Impl {
         if (!pass) {
             device.submit(
                 "gradient", [&] { return accesses_with_scores(x, i, *owned, sums); },
-                [this, x, owned, t, i, by_bucket, sums, queue] {
+                [this, x, owned, t, i, by_bucket, sums, &queue] {
                     replica_pass.gradient(x, i, *owned, t, by_bucket, sums, kernel_queue(queue));
                 },
                 queue);
         }
         if (by_bucket) watch.finish();
         arena::keep(queue, owned);
-        if (uploads) uploads->used(*queue);
+        if (uploads) uploads->used(queue);
         if (!ready || by_bucket) return;
         pass ? report_during_pass(*pass, queue, *ready) : report_buckets(ready_after_all);
     }
@@ -182,9 +182,9 @@ struct Executor::Impl {
     /// Submits the gradients of all local replicas, in one pass; reports buckets likewise.
     void submit_stacked(const arena::Rows& x, const BatchOf& batch, const Ready& ready,
                         const ScoreMemory& sums, bool may_capture) {
-        arena::Queue* const queue = device.queues().compute;
+        arena::Queue& queue = device.place().compute();
         std::shared_ptr<const data::Batch> all = stacked->join_batches(x.count, batch);
-        if (uploads) all = uploads->upload(std::move(all), *queue);
+        if (uploads) all = uploads->upload(std::move(all), queue);
         CapturedWork* const pass = may_capture ? submit_stacked_captured(x, *all, sums) : nullptr;
         const Ready* const by_bucket = pass || device.runs_later() ? nullptr : &ready;
         if (!pass) {
@@ -194,17 +194,17 @@ struct Executor::Impl {
                 [this, x, all, by_bucket, sums] { stacked_gradients(x, *all, by_bucket, sums); });
         }
         arena::keep(queue, all);
-        if (uploads) uploads->used(*queue);
+        if (uploads) uploads->used(queue);
         if (by_bucket) return;
         pass ? report_during_pass(*pass, queue, ready) : report_buckets(ready);
     }
 
     void stacked_gradients(const arena::Rows& x, const data::Batch& all, const Ready* ready,
                            const ScoreMemory& sums) {
-        arena::Queue* const queue = kernel_queue(device.queues().compute);
+        arena::Queue& queue = kernel_queue(device.place().compute());
         if (ready) {
             watch.start(ready,
-                        [this, queue](arena::Columns bucket) { stacked->collect(bucket, queue); });
+                        [this, &queue](arena::Columns bucket) { stacked->collect(bucket, queue); });
         }
         stacked->gradients(
             x, all, sums, [this](int tensor) { watch.complete(tensor); }, queue);
@@ -217,7 +217,7 @@ struct Executor::Impl {
     /// Reports the buckets of a captured pass on `queue`. Launches made in `ready` are ordered
     /// after the pass's part that completes the bucket, and after the passes on other queues. They
     /// run concurrently with the rest of the pass.
-    void report_during_pass(CapturedWork& pass, const arena::Queue* queue,
+    void report_during_pass(CapturedWork& pass, const arena::Queue& queue,
                             const Ready& ready) const {
         arena::StepQueue* const step = device.step_queue();
         if (!step) {
@@ -226,10 +226,10 @@ struct Executor::Impl {
         }
         pass.order(0, step->side());  // and so after all that is ordered before the pass
         if (!sides.empty()) {         // and after launches on the step's queue since then
-            arena::order(device.queues().compute, &step->side(), "concurrent passes");
+            arena::order(device.place().compute(), step->side(), "concurrent passes");
         }
         const arena::StepQueue::SideQueueScope aside(*step);
-        join(queue);
+        join(&queue);
         for (size_t k = 0; k < watch.buckets().size(); ++k) {
             if (k > 0) pass.order(static_cast<int64_t>(k), step->side());
             ready(watch.buckets()[k]);
@@ -241,7 +241,7 @@ struct Executor::Impl {
     /// reported.
     std::unique_ptr<CapturedWork> captured(
         const arena::Rows& x, std::optional<int64_t> i, const FixedBatch& fixed, bool by_bucket,
-        const ScoreMemory& sums, arena::Queue* queue,
+        const ScoreMemory& sums, arena::Queue& queue,
         const std::function<void(const data::Batch&, const Ready*)>& pass) {
         const auto local_rows = [i](const arena::Rows& rows) { return i ? rows.only(*i) : rows; };
         std::vector<std::vector<arena::Access>> parts = {
@@ -264,7 +264,7 @@ struct Executor::Impl {
     /// Replays the pass of all replicas. Returns null if it cannot be captured.
     CapturedWork* submit_stacked_captured(const arena::Rows& x, const data::Batch& all,
                                           const ScoreMemory& sums) {
-        arena::Queue* const queue = device.queues().compute;
+        arena::Queue& queue = device.place().compute();
         CapturedWork* const pass = captures->submit(0, all, queue, [&](const FixedBatch& fixed) {
             return captured(x, std::nullopt, fixed, true, sums, queue,
                             [this, x, sums](const data::Batch& batch, const Ready* ready) {
@@ -281,11 +281,11 @@ struct Executor::Impl {
     /// to be reported. Returns null if it cannot be captured.
     CapturedWork* submit_captured(const arena::Rows& x, const data::Batch& owned, int64_t t,
                                   int64_t i, bool by_bucket, const ScoreMemory& sums,
-                                  arena::Queue* queue) {
+                                  arena::Queue& queue) {
         const auto capture = [&](const FixedBatch& fixed) {
             return captured(
                 x, i, fixed, by_bucket, sums, queue,
-                [this, x, i, sums, queue](const data::Batch& batch, const Ready* ready) {
+                [this, x, i, sums, &queue](const data::Batch& batch, const Ready* ready) {
                     replica_pass.gradient(x, i, batch, std::nullopt, ready, sums,
                                           kernel_queue(queue));
                 });
@@ -349,8 +349,8 @@ Executor::Scores Executor::gradient(int64_t t, arena::Rows x, int64_t i, const d
     const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
     double* const sums = impl_->single_scores.data();
     impl_->submit_gradient(x, batch, t, i, nullptr, {sums, sums + 1},
-                           impl_->device.queues().compute);
-    arena::finish(impl_->device.queues().compute, "the loss of a single gradient");
+                           impl_->device.place().compute());
+    arena::finish(impl_->device.place().compute(), "the loss of a single gradient");
     return {sums[0], sums[1]};
 }
 
@@ -364,7 +364,7 @@ void Executor::distil(int64_t t, arena::Rows x, arena::Rows teacher, const Batch
             const algorithms::TimedScope waiting(timers, algorithms::Time::data);
             data = &batch(i);
         }
-        const auto owned = s.own_batch(*data, i, s.device.queues().compute);
+        const auto owned = s.own_batch(*data, i, s.device.place().compute());
         s.device.submit(
             "distillation",
             [&] {
@@ -373,10 +373,10 @@ void Executor::distil(int64_t t, arena::Rows x, arena::Rows teacher, const Batch
                 return all;
             },
             [&s, x, teacher, owned, t, i, temperature] {
-                arena::Queue* const queue = s.kernel_queue(s.device.queues().compute);
+                arena::Queue& queue = s.kernel_queue(s.device.place().compute());
                 s.replica_pass.distil(x, teacher, i, *owned, t, temperature, queue);
             });
-        arena::keep(s.device.queues().compute, owned);
+        arena::keep(s.device.place().compute(), owned);
     }
 }
 

@@ -28,7 +28,7 @@ void GradientParts::take(size_t k, torch::Tensor gradient, bool adds) {
     taken_[k] = {last ? std::move(gradient) : gradient.contiguous(), adds};
 }
 
-void GradientParts::write(const arena::Rows& to, arena::Columns columns, arena::Queue* queue) {
+void GradientParts::write(const arena::Rows& to, arena::Columns columns, arena::Queue& queue) {
     std::vector<arena::RowPart> replacing, adding;
     std::vector<torch::Tensor> used;  // they live until the kernels are launched
     for (size_t k = 0; k < taken_.size(); ++k) {
@@ -43,7 +43,7 @@ void GradientParts::write(const arena::Rows& to, arena::Columns columns, arena::
 }
 
 void GradientParts::zero(const arena::Rows& to, const std::vector<bool>& reached,
-                         arena::Queue* queue) const {
+                         arena::Queue& queue) const {
     std::vector<arena::RowPart> parts;
     for (size_t k = 0; k < reached.size(); ++k) {
         const arena::Tensor& tensor = layout_.tensors()[k];

@@ -22,10 +22,10 @@ public:
     /// add it to the row's values if `adds`, else replace them.
     void take(size_t k, torch::Tensor gradient, bool adds);
     /// Writes the recorded gradients of the tensors in `columns` into the rows and forgets them.
-    /// `queue` is the queue on which LibTorch computes; null: writes at once.
-    void write(const arena::Rows& to, arena::Columns columns, arena::Queue* queue);
+    /// `queue` is the queue on which LibTorch computes.
+    void write(const arena::Rows& to, arena::Columns columns, arena::Queue& queue);
     /// Writes zeros for the tensors that are not `reached`.
-    void zero(const arena::Rows& to, const std::vector<bool>& reached, arena::Queue* queue) const;
+    void zero(const arena::Rows& to, const std::vector<bool>& reached, arena::Queue& queue) const;
     /// Forgets all recorded gradients.
     void drop();
 

@@ -49,9 +49,9 @@ struct ReplicaPass::Impl {
           device(r.device()),
           place(place_of(r.device())),
           reached(r.layout().tensors().size()),
-          ordered(r.layout(), r.x().type, n,
-                  r.device().queues().compute && m.order() == data::Order::channels_last) {
-        if (device.queues().compute) parts = std::make_unique<GradientParts>(r.layout());
+          ordered(r.layout(), r.device().place(), r.x().type, n,
+                  !r.device().place().immediate() && m.order() == data::Order::channels_last) {
+        if (!device.place().immediate()) parts = std::make_unique<GradientParts>(r.layout());
     }
 
     int64_t slot_of(int64_t i) const { return i % slots; }
@@ -80,7 +80,7 @@ struct ReplicaPass::Impl {
     }
 
     /// Begins a pass and returns its tensors.
-    Bound& start(const arena::Rows& x, int64_t i, arena::Queue* queue) {
+    Bound& start(const arena::Rows& x, int64_t i, arena::Queue& queue) {
         Bound& b = bind(x, i);
         for (size_t k = b.accumulators.size(); k < b.weights.parameters.size(); ++k) hook(b, k);
         ordered.reorder(x, i, slot_of(i), queue);
@@ -140,7 +140,7 @@ struct ReplicaPass::Impl {
     /// Writes the scores of a part of a batch, or adds them to those of the parts before
     /// (`further`).
     void tally(const torch::Tensor& output, const torch::Tensor& loss, const data::Batch& part,
-               double terms, bool further, const ScoreMemory& sums, arena::Queue* queue) const {
+               double terms, bool further, const ScoreMemory& sums, arena::Queue& queue) const {
         const double share = static_cast<double>(part.terms) / terms;
         if (parts) {
             write_scores(model, output, loss, part, share, terms, further, sums, queue);
@@ -151,12 +151,12 @@ struct ReplicaPass::Impl {
     }
 
     /// Writes gradients that backward has left elsewhere into the gradient row i.
-    void collect(int64_t i, arena::Columns columns, arena::Queue* queue) {
+    void collect(int64_t i, arena::Columns columns, arena::Queue& queue) {
         if (parts) parts->write(replicas.g().only(i), columns, queue);
     }
 
     /// Completes the gradient row i after backward.
-    void finish(const Bound& b, int64_t i, arena::Queue* queue) {
+    void finish(const Bound& b, int64_t i, arena::Queue& queue) {
         collect(i, replicas.layout().all(), queue);
         if (parts) return parts->zero(replicas.g().only(i), reached, queue);
         for (size_t k = 0; k < reached.size(); ++k) {
@@ -172,7 +172,7 @@ ReplicaPass::~ReplicaPass() = default;
 
 void ReplicaPass::gradient(const arena::Rows& x, int64_t i, const data::Batch& batch,
                            std::optional<int64_t> t, const Ready* ready, const ScoreMemory& sums,
-                           arena::Queue* queue) {
+                           arena::Queue& queue) {
     Impl& s = *impl_;
     const int64_t parts = s.passes.parts;
     Impl::Bound& b = s.start(x, i, queue);
@@ -190,7 +190,7 @@ void ReplicaPass::gradient(const arena::Rows& x, int64_t i, const data::Batch& b
         s.tally(output, loss, part, static_cast<double>(batch.terms), further, sums, queue);
         if (ready && k + 1 == parts) {
             s.watch.start(ready,
-                          [&s, i, queue](arena::Columns bucket) { s.collect(i, bucket, queue); });
+                          [&s, i, &queue](arena::Columns bucket) { s.collect(i, bucket, queue); });
         }
         if (parts > 1) loss = share * loss;
         loss.backward();
@@ -203,7 +203,7 @@ void ReplicaPass::gradient(const arena::Rows& x, int64_t i, const data::Batch& b
 
 void ReplicaPass::distil(const arena::Rows& x, const arena::Rows& teacher, int64_t i,
                          const data::Batch& batch, int64_t t, double temperature,
-                         arena::Queue* queue) {
+                         arena::Queue& queue) {
     Impl& s = *impl_;
     Impl::Bound& b = s.start(x, i, queue);
     Weights student = b.weights;

@@ -34,14 +34,13 @@ public:
     /// Writes the gradient of the mean minibatch loss at row i of x into gradient row i, and loss
     /// and accuracy to `sums`. `t` is the iteration; none: prepare() has already been called. The
     /// BucketWatch reports buckets to *ready during the last part's backward and in its finish(),
-    /// so `ready` must live until then; null: no reports. LibTorch computes on `queue`; null: at
-    /// once.
+    /// so `ready` must live until then; null: no reports. LibTorch computes on `queue`.
     void gradient(const arena::Rows& x, int64_t i, const data::Batch& batch,
                   std::optional<int64_t> t, const Ready* ready, const ScoreMemory& sums,
-                  arena::Queue* queue);
+                  arena::Queue& queue);
     /// Writes the gradient of the distance from the teacher, see Executor::distil.
     void distil(const arena::Rows& x, const arena::Rows& teacher, int64_t i,
-                const data::Batch& batch, int64_t t, double temperature, arena::Queue* queue);
+                const data::Batch& batch, int64_t t, double temperature, arena::Queue& queue);
 
     /// True if a pass needs prepare(): the model draws random numbers, or carries state that the
     /// start of a text clears.

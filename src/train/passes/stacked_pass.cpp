@@ -172,7 +172,7 @@ struct StackedPass::Impl {
 
     /// Returns outputs of shape (R, samples, ...).
     torch::Tensor forward(const arena::Rows& x, const Leaves& at, const torch::Tensor& inputs,
-                          arena::Queue* queue) {
+                          arena::Queue& queue) {
         if (weights) weights->gather(x, queue);
         const std::vector<torch::Tensor> rows =
             stacked_views(replicas.buffer_layout(), replicas.buffers(), place);
@@ -201,14 +201,16 @@ StackedPass::StackedPass(const Model& model, Replicas& replicas, double smoothin
     : impl_(std::make_unique<Impl>(model, replicas, smoothing, resident, replicas.device(),
                                    place_of(replicas.device()))) {
     DBENCH_EXPECT(cannot_stack(model).empty());
-    if (impl_->device.queues().compute) {
+    const arena::Place device_place = impl_->device.place();
+    if (!device_place.immediate()) {
         const auto grouped = [](const arena::Tensor& tensor) {
             return tensor.kind == arena::TensorKind::norm || tensor.shape.size() == 4;
         };
         impl_->parts = std::make_unique<GradientParts>(replicas.layout());
-        impl_->weights = std::make_unique<StackedTensors>(replicas.layout(), replicas.x(), grouped);
-        impl_->statistics =
-            std::make_unique<StackedTensors>(replicas.buffer_layout(), replicas.buffers(), grouped);
+        impl_->weights = std::make_unique<StackedTensors>(replicas.layout(), device_place,
+                                                          replicas.x(), grouped);
+        impl_->statistics = std::make_unique<StackedTensors>(replicas.buffer_layout(), device_place,
+                                                             replicas.buffers(), grouped);
     }
     impl_->gradients = stacked_views(replicas.layout(), replicas.g(), impl_->place);
     impl_->reached.resize(impl_->gradients.size());
@@ -218,20 +220,20 @@ StackedPass::~StackedPass() = default;
 std::shared_ptr<const data::Batch> StackedPass::join_batches(int64_t replicas,
                                                              const BatchOf& batch) {
     Impl& s = *impl_;
-    if (!s.joined || s.device.queues().compute) {
+    if (!s.joined || !s.device.place().immediate()) {
         s.joined = std::make_shared<JoinedBatch>(s.device.gpu().has_value());
     }
     for (int64_t i = 0; i < replicas; ++i) s.joined->write(batch(i), i, replicas);
     const std::vector<arena::Window>& windows = s.joined->batch().windows;
     if (!windows.empty()) {
         DBENCH_EXPECT(s.resident != nullptr);
-        s.joined->set_inputs(s.resident->gather(windows, 0, s.device.queues().compute));
+        s.joined->set_inputs(s.resident->gather(windows, 0, s.device.place().compute()));
     }
     return {s.joined, &s.joined->batch()};
 }
 
 void StackedPass::gradients(arena::Rows x, const data::Batch& all, const ScoreMemory& sums,
-                            const std::function<void(int)>& complete, arena::Queue* queue) {
+                            const std::function<void(int)>& complete, arena::Queue& queue) {
     Impl& s = *impl_;
     const torch::Tensor output =
         s.forward(x, s.bind(x), input_tensor(all, s.place).unflatten(0, {x.count, -1}), queue);
@@ -251,7 +253,7 @@ void StackedPass::gradients(arena::Rows x, const data::Batch& all, const ScoreMe
     }
 }
 
-void StackedPass::collect(arena::Columns columns, arena::Queue* queue) {
+void StackedPass::collect(arena::Columns columns, arena::Queue& queue) {
     if (impl_->parts) impl_->parts->write(impl_->replicas.g(), columns, queue);
 }
 

@@ -42,13 +42,13 @@ public:
     /// join_batches(). Updates each replica's running statistics of BatchNorm from its own
     /// minibatch. During backward it calls `complete` with a tensor's number in the layout when
     /// that tensor's gradient is in the rows or ready for collect(); for a tensor that no gradient
-    /// reaches it is not called. LibTorch computes on `queue`; null: at once. On a GPU the host
-    /// waits for none of it.
+    /// reaches it is not called. LibTorch computes on `queue`. On a GPU the host waits for
+    /// none of it.
     void gradients(arena::Rows x, const data::Batch& all, const ScoreMemory& sums,
-                   const std::function<void(int tensor)>& complete, arena::Queue* queue);
+                   const std::function<void(int tensor)>& complete, arena::Queue& queue);
     /// During backward: writes the gradients of `columns` that are ready into the rows. After
     /// backward all are there.
-    void collect(arena::Columns columns, arena::Queue* queue);
+    void collect(arena::Columns columns, arena::Queue& queue);
     /// Lists the memory that a pass writes in addition to the replicas' rows.
     std::vector<arena::Access> memory() const;
     /// Cleans up after gradients that have failed.

@@ -7,7 +7,8 @@
 
 namespace dbench::train {
 
-StackedTensors::StackedTensors(const arena::Layout& layout, const arena::Rows& like,
+StackedTensors::StackedTensors(const arena::Layout& layout, const arena::Place& place,
+                               const arena::Rows& like,
                                const std::function<bool(const arena::Tensor&)>& wanted)
     : layout_(layout), replicas_(like.count) {
     for (size_t k = 0; k < layout.tensors().size(); ++k) {
@@ -18,7 +19,7 @@ StackedTensors::StackedTensors(const arena::Layout& layout, const arena::Rows& l
         own_.add(tensor.name, std::move(shape), tensor.kind);
         at_[k] = own_.tensors().size() - 1;
     }
-    memory_ = arena::Buffer(like.type, 0, 1, own_.columns());
+    memory_ = place.rows(like.type, 0, 1, own_.columns());
 }
 
 torch::Tensor StackedTensors::tensor(size_t k, torch::Device place) const {
@@ -30,7 +31,7 @@ torch::Tensor StackedTensors::tensor(size_t k, torch::Device place) const {
                             torch::TensorOptions(scalar_type(memory.type)).device(place));
 }
 
-void StackedTensors::gather(const arena::Rows& from, arena::Queue* queue) const {
+void StackedTensors::gather(const arena::Rows& from, arena::Queue& queue) const {
     std::vector<arena::RowPart> parts;
     for (const auto& [k, own] : at_) {
         const arena::Tensor& tensor = layout_.tensors()[k];
@@ -42,7 +43,7 @@ void StackedTensors::gather(const arena::Rows& from, arena::Queue* queue) const 
     arena::fill_parts(all, parts, false, queue);
 }
 
-void StackedTensors::scatter(const arena::Rows& to, arena::Queue* queue) const {
+void StackedTensors::scatter(const arena::Rows& to, arena::Queue& queue) const {
     std::vector<arena::RowPart> parts;
     for (const auto& [k, own] : at_) {
         const arena::Tensor& tensor = layout_.tensors()[k];

@@ -9,6 +9,7 @@
 #include <map>
 #include <vector>
 
+#include "arena/device/place.hpp"
 #include "arena/device/queue.hpp"
 #include "arena/layout.hpp"
 #include "arena/rows.hpp"
@@ -18,16 +19,16 @@ namespace dbench::train {
 /// Contiguous copies of some tensors of a set of rows.
 class StackedTensors {
 public:
-    /// Allocates memory for rows like `like`, for the tensors of `layout` for which `wanted`
-    /// returns true. `layout` must outlive this object.
-    StackedTensors(const arena::Layout& layout, const arena::Rows& like,
+    /// Allocates memory at `place` for rows like `like`, for the tensors of `layout` for which
+    /// `wanted` returns true. `layout` must outlive this object.
+    StackedTensors(const arena::Layout& layout, const arena::Place& place, const arena::Rows& like,
                    const std::function<bool(const arena::Tensor&)>& wanted);
 
     /// Returns the layout's tensor k as (R, shape...); undefined if this object does not hold it.
     torch::Tensor tensor(size_t k, torch::Device place) const;
     /// Launches the copy from the rows into the contiguous tensors, and back.
-    void gather(const arena::Rows& from, arena::Queue* queue) const;
-    void scatter(const arena::Rows& to, arena::Queue* queue) const;
+    void gather(const arena::Rows& from, arena::Queue& queue) const;
+    void scatter(const arena::Rows& to, arena::Queue& queue) const;
     /// Returns the memory that gather() writes.
     arena::Access memory() const { return arena::writes(memory_.rows().data, memory_.bytes()); }
 

@@ -22,10 +22,10 @@ namespace {
 /// A copy of rows, to restore them after the measurement.
 class SavedRows {
 public:
-    SavedRows(const arena::Rows& rows, const arena::Layout& layout, arena::Queue* queue)
+    SavedRows(const arena::Rows& rows, const arena::Layout& layout, arena::Queue& queue)
         : rows_(rows), all_(layout.all()), queue_(queue) {
         if (all_.count() == 0) return;
-        copy_ = arena::Buffer(rows.type, rows.first, rows.count, rows.stride);
+        copy_ = queue.memories().rows(rows.type, rows.first, rows.count, rows.stride);
         arena::copy(rows_, copy_.rows(), all_, queue_);
     }
     void restore() const {
@@ -35,7 +35,7 @@ public:
 private:
     arena::Rows rows_;
     arena::Columns all_;
-    arena::Queue* queue_;
+    arena::Queue& queue_;
     arena::Buffer copy_;
 };
 
@@ -53,10 +53,10 @@ Timed measure(const Model& model, Replicas& replicas, const Passes& passes,
               const data::Batch& batch, double seconds) {
     const arena::Rows x = replicas.x();
     Device& device = replicas.device();
-    arena::Queue* const queue = device.queues().compute;
-    algorithms::Timers timers;
+    arena::Queue& queue = device.place().compute();
+    algorithms::Timers timers(arena::host_queue());
     timers.start();
-    arena::HostVisibleArray<double> scores(static_cast<size_t>(2 * x.count));
+    auto scores = device.place().values<double>(static_cast<size_t>(2 * x.count));
     std::unique_ptr<Executor> executor;
     Timed least;
     try {
@@ -76,9 +76,11 @@ Timed measure(const Model& model, Replicas& replicas, const Passes& passes,
     } catch (const c10::OutOfMemoryError&) {
         least = {};
         for (arena::Queue* const other : device.side_queues()) {
-            arena::finish(other, "abandoned passes");
+            arena::finish(*other, "abandoned passes");
         }
-        arena::finish(device.upload_queue(), "abandoned minibatches");
+        if (arena::Queue* const uploads = device.upload_queue()) {
+            arena::finish(*uploads, "abandoned minibatches");
+        }
         arena::finish(queue, "abandoned gradients");
     }
     executor.reset();
@@ -91,7 +93,7 @@ Timed measure(const Model& model, Replicas& replicas, const Passes& passes,
 std::vector<Timed> measure(const std::vector<Stacking>& ways, const Model& model,
                            Replicas& replicas, Passes passes, const data::Batch& batch) {
     constexpr double kLong = 1;  // seconds, for all ways together
-    arena::Queue* const queue = replicas.device().queues().compute;
+    arena::Queue& queue = replicas.device().place().compute();
     const SavedRows statistics(replicas.buffers(), replicas.buffer_layout(), queue);
     const SavedRows carried(replicas.carried(), replicas.carried_layout(), queue);
     std::vector<Timed> least;

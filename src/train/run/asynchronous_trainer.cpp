@@ -73,7 +73,7 @@ std::string train_asynchronously(const TrainerParts& p, const TrainerPlan& plan,
             return housekeeping.end_early(begin);
         const int64_t end = next_barrier(plan, begin);
         auto records = p.stepper.advance({begin, end, times, lr, gradient});
-        arena::finish(p.world.queues().compute, "times that are recorded");
+        arena::finish(p.world.place().compute(), "times that are recorded");
         for (auto& record : records) {
             record.settle();
             record.epoch = housekeeping.epoch(record.iteration + 1);

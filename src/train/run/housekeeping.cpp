@@ -13,7 +13,7 @@ Housekeeping::Housekeeping(const TrainerParts& parts, const TrainerPlan& plan)
     : parts_(parts),
       plan_(plan),
       reported_(static_cast<size_t>(parts.replicas.x().count)),
-      records_(parts.world.queues().compute, parts.replicas.x().count,
+      records_(parts.world.place().compute(), parts.replicas.x().count,
                [this](algorithms::IterationRecord& record) { report(record); }) {}
 
 void Housekeeping::check(int64_t t) {
@@ -25,7 +25,7 @@ double Housekeeping::apply_delay(int64_t t) {
     const arena::Rows x = parts_.replicas.x();
     const double seconds = parts_.delays.seconds(x.first, x.count, t);
     if (seconds <= 0) return seconds;
-    arena::finish(parts_.world.queues().compute, "work before a delay");
+    arena::finish(parts_.world.place().compute(), "work before a delay");
     const algorithms::TimedScope scope(parts_.stepper.timers(), algorithms::Time::gradient);
     base::note_phase(algorithms::phase_name(algorithms::Time::delay));
     parts_.world.pause(seconds);
@@ -96,11 +96,11 @@ void Housekeeping::check_losses(int64_t t, const std::vector<double>& loss) {
                                  ": the training loss is not finite in iteration " +
                                  std::to_string(t) + " (a lower /optimizer/lr may help)";
         if (plan_.stop_on_nonfinite) {
-            const std::string late = parts_.world.queues().compute
-                                         ? ", noticed up to " +
+            const std::string late = parts_.world.place().immediate()
+                                         ? ""
+                                         : ", noticed up to " +
                                                std::to_string(Records::kMaxPending) +
-                                               " iterations later: the device's losses arrive late"
-                                         : "";
+                                               " iterations later: the device's losses arrive late";
             throw base::RunError(text + "; /nonfinite says stop" + late);
         }
         base::warn(text);

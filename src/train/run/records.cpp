@@ -4,18 +4,20 @@
 
 namespace dbench::train {
 
-Records::Records(arena::Queue* queue, int64_t replicas, Sink sink)
+Records::Records(arena::Queue& queue, int64_t replicas, Sink sink)
     : queue_(queue),
+      max_pending_(queue.immediate() ? 0 : kMaxPending),
       replicas_(replicas),
       sink_(std::move(sink)),
-      values_(static_cast<size_t>((queue ? kMaxPending + 1 : 1) * 2 * replicas)) {}
+      values_(
+          queue.memories().values<double>(static_cast<size_t>((max_pending_ + 1) * 2 * replicas))) {
+}
 
 void Records::add(algorithms::IterationRecord record) {
-    added_.push_back({std::move(record), queue_ ? queue_->record() : arena::Event{}, next_});
-    if (queue_) next_ = (next_ + 1) % (kMaxPending + 1);
-    const int64_t max_pending = queue_ ? kMaxPending : 0;
-    while (static_cast<int64_t>(added_.size()) > max_pending) {
-        if (queue_) queue_->finish(added_.front().event, "losses that are recorded");
+    added_.push_back({std::move(record), queue_.record(), next_});
+    next_ = (next_ + 1) % (max_pending_ + 1);
+    while (static_cast<int64_t>(added_.size()) > max_pending_) {
+        queue_.finish(added_.front().event, "losses that are recorded");
         deliver_first();
     }
 }

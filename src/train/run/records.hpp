@@ -19,8 +19,8 @@ public:
     static constexpr int64_t kMaxPending = 2;
     using Sink = std::function<void(algorithms::IterationRecord&)>;
 
-    /// `queue` computes the losses; null if they are ready when a record is added.
-    Records(arena::Queue* queue, int64_t replicas, Sink sink);
+    /// `queue` computes the losses. If it is immediate, they are ready when a record is added.
+    Records(arena::Queue& queue, int64_t replicas, Sink sink);
 
     /// Memory for the losses of the next iteration, [R]; `accuracy` is the same for its accuracies.
     double* loss() { return slot(next_); }
@@ -40,7 +40,8 @@ private:
     double* slot(int64_t k) { return values_.data() + k * 2 * replicas_; }
     void deliver_first();
 
-    arena::Queue* queue_;
+    arena::Queue& queue_;
+    int64_t max_pending_;  ///< Records that may wait for the queue.
     int64_t replicas_;
     Sink sink_;
     arena::HostVisibleArray<double> values_;  ///< Per slot: R losses, then R accuracies.

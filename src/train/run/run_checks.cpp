@@ -22,7 +22,7 @@ comm::Reduction choose_reduction(const RunSpec& spec, const comm::World& world) 
     if (spec.reduction == ReductionChoice::library) return comm::Reduction::library;
     // A library can only add unencoded numbers, and only between ranks.
     const bool can = spec.message.rows == arena::Codec::identity && world.size() > 1;
-    return spec.reduction == ReductionChoice::automatic && world.queues().compute && can
+    return spec.reduction == ReductionChoice::automatic && !world.place().immediate() && can
                ? comm::Reduction::library
                : comm::Reduction::reproducible;
 }
@@ -57,7 +57,7 @@ void check_asynchronous(const comm::World& world, int64_t replicas, const RunSpe
                         " ranks for " + std::to_string(replicas) + " replicas): start 1 or " +
                         std::to_string(replicas) + ", or choose the algorithm dsgd");
     }
-    if (world.size() > 1 && world.queues().compute) {
+    if (world.size() > 1 && !world.place().immediate()) {
         throw UserError("/device: " + name +
                         " with one rank for each replica averages in the host's memory, not on a "
                         "GPU: set \"cpu\", or start one rank");

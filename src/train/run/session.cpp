@@ -175,7 +175,7 @@ struct Session::Impl {
         if (residence.on) {
             resident =
                 std::make_unique<ResidentImages>(*data.train->stored(), spec.precision,
-                                                 model->order(), options.device.queues().compute);
+                                                 model->order(), options.device.place().compute());
         }
         make_executor();
         evaluator = std::make_unique<Evaluator>(world, placement, *model, *replicas,

@@ -130,7 +130,7 @@ arena::Norm parameters(const torch::Tensor& weight, const torch::Tensor& bias) {
 }
 
 Forward launched(const torch::Tensor& x, const NormTensors& norm, const torch::Tensor& added,
-                 double momentum, double eps, arena::Queue* queue) {
+                 double momentum, double eps, arena::Queue& queue) {
     Forward out{torch::empty_like(x, kChannelsLast),
                 torch::empty({2, x.size(1)}, x.options().dtype(torch::kFloat64))};
     arena::norm_relu(images(x), x.const_data_ptr(), data_or_null(added),
@@ -144,7 +144,7 @@ Forward launched(const torch::Tensor& x, const NormTensors& norm, const torch::T
 Gradients launched_backward(const torch::Tensor& x, const torch::Tensor& y,
                             const torch::Tensor& weight, const torch::Tensor& bias,
                             const torch::Tensor& both, const torch::Tensor& gradient,
-                            arena::Queue* queue) {
+                            arena::Queue& queue) {
     const bool added = y.defined();
     Gradients out{torch::empty_like(x, kChannelsLast), torch::empty_like(weight),
                   torch::empty_like(weight),
@@ -165,12 +165,13 @@ public:
                                  const torch::Tensor& running_mean,
                                  const torch::Tensor& running_variance,
                                  const std::optional<torch::Tensor>& added, double momentum,
-                                 double eps, int64_t queue) {
+                                 double eps, int64_t queue_address) {
+        arena::Queue& queue = *reinterpret_cast<arena::Queue*>(queue_address);
         const NormTensors norm{weight, bias, running_mean, running_variance};
         const torch::Tensor sum = added ? added->contiguous(kChannelsLast) : torch::Tensor();
         Forward out;
-        if (queue) {
-            out = launched(x, norm, sum, momentum, eps, reinterpret_cast<arena::Queue*>(queue));
+        if (!queue.immediate()) {
+            out = launched(x, norm, sum, momentum, eps, queue);
         } else {
             AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "norm_relu", [&] {
                 const auto in = pixels<scalar_t>(x);
@@ -178,10 +179,10 @@ public:
                 out.y = output(in, x, norm, sum, out.both);
             });
         }
-        const bool needs_y = !queue || added;
+        const bool needs_y = queue.immediate() || added;
         context->save_for_backward({x, needs_y ? out.y : torch::Tensor(), weight, bias, out.both});
         context->saved_data["added"] = added.has_value();
-        context->saved_data["queue"] = queue;
+        context->saved_data["queue"] = queue_address;
         return out.y;
     }
 
@@ -189,11 +190,12 @@ public:
         const auto saved = context->get_saved_variables();
         const torch::Tensor gradient = outputs[0].contiguous(kChannelsLast);
         const bool added = context->saved_data["added"].toBool();
-        const int64_t queue = context->saved_data["queue"].toInt();
+        arena::Queue& queue =
+            *reinterpret_cast<arena::Queue*>(context->saved_data["queue"].toInt());
         Gradients all;
-        if (queue) {
+        if (!queue.immediate()) {
             all = launched_backward(saved[0], saved[1], saved[2], saved[3], saved[4], gradient,
-                                    reinterpret_cast<arena::Queue*>(queue));
+                                    queue);
         } else {
             AT_DISPATCH_FLOATING_TYPES(saved[0].scalar_type(), "norm_relu_backward", [&] {
                 all = gradients<scalar_t>(saved[0], saved[1], saved[2], saved[4], gradient, added);
@@ -205,18 +207,18 @@ public:
 
 }  // namespace
 
-bool accepts_norm_relu(const torch::Tensor& x, arena::Queue* queue) {
-    return !at::functorch::isBatchedTensor(x) && (queue || x.device().is_cpu()) && x.dim() == 4 &&
-           x.is_contiguous(kChannelsLast) &&
+bool accepts_norm_relu(const torch::Tensor& x, arena::Queue& queue) {
+    return !at::functorch::isBatchedTensor(x) && (!queue.immediate() || x.device().is_cpu()) &&
+           x.dim() == 4 && x.is_contiguous(kChannelsLast) &&
            (x.scalar_type() == torch::kFloat32 || x.scalar_type() == torch::kFloat64) &&
-           (!queue || arena::supports_images(images(x)));
+           (queue.immediate() || arena::supports_images(images(x)));
 }
 
 torch::Tensor norm_relu(const torch::Tensor& x, const NormTensors& norm, const torch::Tensor& added,
-                        double momentum, double eps, arena::Queue* queue) {
+                        double momentum, double eps, arena::Queue& queue) {
     return NormRelu::apply(x, norm.weight, norm.bias, norm.running_mean, norm.running_variance,
                            added.defined() ? std::optional(added) : std::nullopt, momentum, eps,
-                           reinterpret_cast<int64_t>(queue));
+                           reinterpret_cast<int64_t>(&queue));
 }
 
 }  // namespace dbench::train

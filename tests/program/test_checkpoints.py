@@ -225,7 +225,8 @@ def test_damaged_generations_neither_cost_a_result_nor_outlive_whole_ones(dbench
         file.attrs.modify("status", np.bytes_(b"failed"))
     before = open(path, "rb").read()
     os.remove(os.path.join(folder(path), "40", "part-0.bin"))
-    assert "complete and intact" in dbench("run", spec, "--output", path, "--resume", expect=2).stderr
+    refused = dbench("run", spec, "--output", path, "--resume", expect=2).stderr
+    assert "complete and intact" in refused
     assert open(path, "rb").read() == before and generations(path) == [40]
     other = dbench.run(spec, "b.h5")
     with h5py.File(other, "r+") as file:

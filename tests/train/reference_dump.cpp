@@ -12,6 +12,7 @@
 #include <iostream>
 
 #include "algorithms/optimizers/optimizer.hpp"
+#include "arena/device/queue.hpp"
 #include "model_fixture.hpp"
 #include "train/models/layers/autocast.hpp"
 #include "train/replicas.hpp"
@@ -96,7 +97,7 @@ void run(const Json& spec, const std::string& path) {
         const torch::Tensor loss = model->loss(output, data.batch);
         loss.backward();
         optimizer->step(replica.x(), replica.x(), replica.x(), replica.g(), layout.all(),
-                        {chosen.at("lr"), t + 1}, nullptr);
+                        {chosen.at("lr"), t + 1}, nullptr, arena::host_queue());
 
         dump.add(step + "/loss", loss);
         dump.add(step + "/gradient", layout, replica.g());

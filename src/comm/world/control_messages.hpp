@@ -68,7 +68,7 @@ private:
     void send(int to, std::string text);
     /// Answers a question: this rank computes, or waits for certain ranks.
     void answer(int to);
-    /// Returns the ranks that this rank waits for now.
+    /// Returns the ranks for which the current wait of this rank is waiting.
     std::vector<int> awaited_ranks() const;
     /// Concludes from the answers which of the queried ranks hold up the others.
     StallDiagnosis diagnosis(const std::set<int>& asked) const;

@@ -147,8 +147,8 @@ struct HostMemory::Peer {
 HostMemory::HostMemory(World& world)
     : rank_(world.rank()), peers_(static_cast<size_t>(world.size())) {
     if (world.size() == 1) return;
-    // Each rank sends its process, the board's file and its identity; or nothing if it has no
-    // board.
+    // Each rank sends its process, the board's file, the address of `own_` and its identity; or
+    // nothing if it has no board.
     std::ostringstream mine;
     std::string problem;
     const bool off = disabled_by_environment();
@@ -156,7 +156,8 @@ HostMemory::HostMemory(World& world)
         try {
             own_ = make_segment(sizeof(Board));
             new (own_->data) Board{};
-            mine << getpid() << ' ' << own_->file << ' ' << identity(world);
+            mine << getpid() << ' ' << own_->file << ' ' << reinterpret_cast<uintptr_t>(&own_)
+                 << ' ' << identity(world);
         } catch (const base::UserError& error) {
             problem = error.what();
         }
@@ -164,7 +165,7 @@ HostMemory::HostMemory(World& world)
     const std::vector<std::string> all = world.all_gather(mine.str());
     const auto host_of = [](const std::string& text) {
         size_t at = 0;
-        for (int k = 0; k < 2 && at != text.npos; ++k) at = text.find(' ', at + 1);
+        for (int k = 0; k < 3 && at != text.npos; ++k) at = text.find(' ', at + 1);
         return at == text.npos ? "" : text.substr(at);
     };
     const std::string host = host_of(mine.str());
@@ -175,11 +176,17 @@ HostMemory::HostMemory(World& world)
         auto peer = std::make_unique<Peer>();
         std::istringstream text(all[rank]);
         int file = 0;
-        text >> peer->process >> file;
+        uintptr_t own = 0;
+        text >> peer->process >> file >> own;
         try {
-            // Maps the board even if the peer is a thread of this process: the board must remain
-            // readable after its owner has released it.
-            peer->memory = attach(peer->process, file, sizeof(Board));
+            // A peer that is a thread of this process waits in the next all_gather until its handle
+            // has been copied. The copy keeps the board readable after its owner has released it.
+            if (peer->process == getpid()) {
+                const auto& board = *reinterpret_cast<const std::shared_ptr<Segment>*>(own);
+                peer->memory = {board, board->data};
+            } else {
+                peer->memory = attach(peer->process, file, sizeof(Board));
+            }
             peer->board = reinterpret_cast<Board*>(peer->memory.get());
             peers_[rank] = std::move(peer);
         } catch (const base::RunError& error) {

@@ -9,8 +9,11 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "arena/device/queue.hpp"
 
 namespace dbench::comm {
 
@@ -89,5 +92,13 @@ CudaApi load_cuda(const std::vector<std::string>& files = {"libcudart.so.13", "l
 
 /// Returns "2.28.9". Throws RunError if NCCL does not report its version.
 std::string version_text(const NcclApi& nccl);
+
+/// The libraries and the queue that join_nccl uses; tests pass stand-ins.
+struct NcclParts {
+    NcclApi nccl;
+    CudaApi cuda;
+    /// Makes the queue that launches kernels on a stream.
+    std::function<std::unique_ptr<arena::Queue>(CudaStream* stream)> queue;
+};
 
 }  // namespace dbench::comm

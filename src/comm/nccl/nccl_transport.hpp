@@ -12,12 +12,10 @@
 // waits with a deadline. If nothing has moved for two deadlines and no wait has reported it, the
 // process is blocked inside a CUDA call; StallWatch then ends it.
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "arena/device/queue.hpp"
 #include "comm/nccl/nccl_api.hpp"
 #include "comm/transport/row_transport.hpp"
 #include "comm/world/world.hpp"
@@ -32,14 +30,6 @@ struct RankGpu {
 
 /// Throws UserError if two ranks use the same GPU, which NCCL cannot connect. One entry per rank.
 void require_distinct_gpus(const std::vector<RankGpu>& gpus);
-
-/// The libraries and the queue that join_nccl uses; tests pass stand-ins.
-struct NcclParts {
-    NcclApi nccl;
-    CudaApi cuda;
-    /// Makes the queue that launches kernels on a stream.
-    std::function<std::unique_ptr<arena::Queue>(CudaStream* stream)> queue;
-};
 
 /// Connects the world's ranks, each with its GPU number `device`. The world must outlive the
 /// transport, which it can use for rows (World::use_row_transport). Collective. Throws UserError on

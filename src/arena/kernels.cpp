@@ -1,9 +1,7 @@
-// The plain kernels: zero, copy, scale, and the search for non-finite elements.
+// The plain kernels: zero, copy and scale.
 
 #include "arena/kernels.hpp"
 
-#include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "arena/grid/launch.hpp"
@@ -12,26 +10,7 @@
 #include "base/error.hpp"
 
 namespace dbench::arena {
-namespace {
-
-/// Returns true if an exponent is all ones. Works on integers, because the compiler may remove a
-/// floating-point test.
-template <class Bits, class T>
-DBENCH_INLINE bool nonfinite_body(const T* row, int64_t count, Bits exponent) {
-    Bits found = 0;
-    for (int64_t c = 0; c < count; ++c) {
-        found |= (std::bit_cast<Bits>(row[c]) & exponent) == exponent ? Bits{1} : Bits{0};
-    }
-    return found != 0;
-}
-DBENCH_CLONES bool nonfinite(const float* row, int64_t count) {
-    return nonfinite_body<uint32_t>(row, count, 0x7f800000u);
-}
-DBENCH_CLONES bool nonfinite(const double* row, int64_t count) {
-    return nonfinite_body<uint64_t>(row, count, 0x7ff0000000000000u);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 template <class T>
 void on_host(const Zero<T>& body) {
@@ -80,20 +59,6 @@ void scale(Rows rows, Columns columns, double factor, Queue& queue) {
     with_type(rows.type, [&]<class T>() {
         const Scale<T> body{{columns, rows.count}, rows, static_cast<T>(factor)};
         launch(queue, "scale", body, accesses);
-    });
-}
-
-void find_nonfinite(Rows rows, Columns columns, std::span<uint8_t> found) {
-    DBENCH_EXPECT(static_cast<int64_t>(found.size()) == rows.count);
-    count_passes(rows.type, columns, rows.count, 0);
-    with_type(rows.type, [&]<class T>() {
-        for (int64_t i = 0; i < rows.count; ++i) {
-            found[i] = 0;
-            for (int64_t begin = columns.begin; begin < columns.end && !found[i]; begin += kBlock) {
-                const int64_t count = std::min(kBlock, columns.end - begin);
-                found[i] = nonfinite(rows.row<T>(i) + begin, count);
-            }
-        }
     });
 }
 

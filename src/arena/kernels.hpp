@@ -50,10 +50,6 @@ void scale(Rows rows, Columns columns, double factor, Queue& queue = host_queue(
 void squares(const Layout& layout, Rows rows, Columns columns, double* out,
              Queue& queue = host_queue());
 
-/// Sets found[i] to 1 if row i has a non-finite element in `columns`, else to 0. Runs on the host:
-/// `rows` must be in host-visible memory.
-void find_nonfinite(Rows rows, Columns columns, std::span<uint8_t> found);
-
 /// The parameters of SGD's update. `decay` is given per tensor; a coefficient per segment would
 /// have to be read from memory. Tensors with decay 0 are not decayed.
 struct SgdHyperparameters {

@@ -69,10 +69,4 @@ void StateTable::bytes(const std::string& name, void* data, size_t bytes) {
     entries_.push_back({name, Buffer(), data, bytes});
 }
 
-size_t StateTable::total_bytes() const {
-    size_t total = 0;
-    for (const Entry& entry : entries_) total += entry.size;
-    return total;
-}
-
 }  // namespace dbench::arena

@@ -69,7 +69,6 @@ public:
         size_t size = 0;       ///< Total bytes on this rank.
     };
     const std::deque<Entry>& entries() const { return entries_; }
-    size_t total_bytes() const;
     /// Number of elements per replica of all declared rows and scratch rows.
     int64_t elements_per_replica() const { return elements_; }
 

@@ -11,20 +11,13 @@ double now();
 /// Returns the current time as ISO 8601 in UTC, "2025-01-31T12:00:00Z".
 std::string iso_time();
 
-/// Measures the seconds since its construction or its last lap().
+/// Measures the seconds since its construction.
 class Stopwatch {
 public:
     Stopwatch() : start_(now()) {}
     /// Starts with `seconds` already elapsed: a resumed run adds the time of its earlier segments,
     /// without the pauses between them.
     explicit Stopwatch(double seconds) : start_(now() - seconds) {}
-    /// Returns the seconds since the last lap and starts the next one.
-    double lap() {
-        const double at = now();
-        const double passed = at - start_;
-        start_ = at;
-        return passed;
-    }
     double seconds() const { return now() - start_; }
 
 private:

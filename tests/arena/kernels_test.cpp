@@ -1,8 +1,5 @@
 #include "arena/kernels.hpp"
 
-#include <cmath>
-#include <limits>
-
 #include "arena/random_rows.hpp"
 #include "catch.hpp"
 
@@ -40,40 +37,6 @@ TEST_CASE("zero, copy and scale change only their columns") {
     copy(x.rows(), x.rows(), range);
     expect(
         x.rows(), [](int64_t, int64_t) { return 0.0; }, of_x);
-}
-
-TEST_CASE("a non-finite element is found at any position, and only in the given columns") {
-    const Layout layout = ragged_layout();
-    const DType type = GENERATE(DType::float32, DType::float64);
-    const double value =
-        GENERATE(std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
-                 -std::numeric_limits<double>::infinity());
-    const Buffer x = random_rows(layout, type, 3, 3);
-    std::vector<uint8_t> found(3, 9);
-    find_nonfinite(x.rows(), layout.all(), found);
-    CHECK(found == std::vector<uint8_t>{0, 0, 0});
-    for (const int64_t column : {0, 1, 100, 5000, static_cast<int>(layout.columns()) - 7}) {
-        with_type(type, [&]<class T>() {
-            T& element = x.rows().row<T>(1)[column];
-            const T before = element;
-            element = static_cast<T>(value);
-            find_nonfinite(x.rows(), layout.all(), found);
-            CHECK(found == std::vector<uint8_t>{0, 1, 0});
-            find_nonfinite(x.rows(), {column / 16 * 16 + 16, layout.columns()}, found);
-            CHECK(found == std::vector<uint8_t>{0, 0, 0});
-            element = before;
-        });
-    }
-}
-
-TEST_CASE("the largest and smallest finite numbers are finite") {
-    const Buffer x(DType::float32, 0, 1, 16);
-    x.rows().row<float>(0)[3] = std::numeric_limits<float>::max();
-    x.rows().row<float>(0)[4] = -std::numeric_limits<float>::max();
-    x.rows().row<float>(0)[5] = std::numeric_limits<float>::denorm_min();
-    std::vector<uint8_t> found(1, 9);
-    find_nonfinite(x.rows(), {0, 16}, found);
-    CHECK(found[0] == 0);
 }
 
 }  // namespace

@@ -68,12 +68,12 @@ using HostWait = std::function<void(const std::string& what, const std::function
 /// errors and traces.
 class Queue {
 public:
-    /// The kinds of queues. `stored`: launches may run after the call has returned. `immediate`: a
-    /// launch runs on the host and has finished when the call returns.
-    enum class Kind : uint8_t { stored, immediate };
+    /// The kinds of queues. `deferred`: launches may run after the call has returned. `immediate`:
+    /// a launch runs on the host and has finished when the call returns.
+    enum class Kind : uint8_t { deferred, immediate };
 
     /// `memories` is the memory of the queue's device.
-    explicit Queue(Memories memories = {}, Kind kind = Kind::stored)
+    explicit Queue(Memories memories = {}, Kind kind = Kind::deferred)
         : memories_(std::move(memories)), immediate_(kind == Kind::immediate) {}
     virtual ~Queue() = default;
     Queue(const Queue&) = delete;

@@ -13,6 +13,10 @@ void read_value(const Json& value, bool& out) { out = value.get<bool>(); }
 void read_value(const Json& value, std::string& out) { out = value.get<std::string>(); }
 void read_value(const Json& value, Duration& out) { out = to_duration(value); }
 void read_value(const Json& value, Stages& out) { out = to_stages(value); }
+void read_value(const Json& value, std::vector<double>& out) {
+    out = value.get<std::vector<double>>();
+}
+void read_value(const Json& value, Json& out) { out = value; }
 bool is_null(const Json& value) { return value.is_null(); }
 
 size_t index_of(const Json& word, const Parameter& choice) {
@@ -20,6 +24,13 @@ size_t index_of(const Json& word, const Parameter& choice) {
     const auto found = std::find(words.begin(), words.end(), word.get<std::string>());
     DBENCH_EXPECT(found != words.end());
     return static_cast<size_t>(found - words.begin());
+}
+
+size_t index_of(const std::vector<Parameter>& parameters, const std::string& name) {
+    const auto found = std::find_if(parameters.begin(), parameters.end(),
+                                    [&](const Parameter& p) { return p.name == name; });
+    DBENCH_EXPECT(found != parameters.end());
+    return static_cast<size_t>(found - parameters.begin());
 }
 
 const Json& member_of(const Json& object, const std::string& name) { return object.at(name); }

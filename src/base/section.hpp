@@ -24,6 +24,9 @@ void read_value(const Json& value, bool& out);
 void read_value(const Json& value, std::string& out);
 void read_value(const Json& value, Duration& out);
 void read_value(const Json& value, Stages& out);
+void read_value(const Json& value, std::vector<double>& out);
+/// Copies the value, for example a member of another family, which its own table reads.
+void read_value(const Json& value, Json& out);
 bool is_null(const Json& value);
 template <class T>
 void read_value(const Json& value, std::optional<T>& out) {
@@ -33,6 +36,8 @@ void read_value(const Json& value, std::optional<T>& out) {
 
 /// Returns the index of a word among a choice's words.
 size_t index_of(const Json& word, const Parameter& choice);
+/// Returns the index of the parameter `name`, which must exist.
+size_t index_of(const std::vector<Parameter>& parameters, const std::string& name);
 /// Returns the member `name` of an object.
 const Json& member_of(const Json& object, const std::string& name);
 /// Calls `entry` for every element of a list.
@@ -75,13 +80,19 @@ public:
         /// A key that the section does not store, for example a member of a family: its reader uses
         /// the JSON object itself.
         Key(Parameter p) : parameter(std::move(p)), set([](S&, const Json&) {}) {}
-        template <class T>
-        Key(Parameter p, T S::*member)
+        /// Stores the value in a member of S or of a base class B of S.
+        template <class T, class B>
+        Key(Parameter p, T B::*member)
             : parameter(std::move(p)),
               set([member](S& s, const Json& value) { read_value(value, s.*member); }) {}
+        /// Stores the value where `section`, whose struct is a base class of S, stores its key of
+        /// the same name.
+        template <class B>
+        Key(Parameter p, const Section<B>& section)
+            : parameter(std::move(p)), set(section.key(parameter.name).set) {}
         Key(Parameter p, void (*setter)(S&, const Json&)) : parameter(std::move(p)), set(setter) {}
-        template <class E>
-        Key(Words<E> words, E S::*member)
+        template <class E, class B>
+        Key(Words<E> words, E B::*member)
             : parameter(words.parameter), set([words, member](S& s, const Json& value) {
                   s.*member = words.values.at(index_of(value, words.parameter));
               }) {}
@@ -105,10 +116,28 @@ public:
               }) {}
     };
 
-    Section(std::initializer_list<Key> keys) : keys_(keys) {
-        for (const Key& key : keys_) parameters_.push_back(key.parameter);
+    Section(std::initializer_list<Key> keys) {
+        for (const Key& key : keys) append(key);
     }
 
+    /// These keys, followed by those of the sections `rest`, whose structs are base classes of S.
+    template <class... Bases>
+    requires(sizeof...(Bases) > 0)
+        Section(std::initializer_list<Key> keys, const Section<Bases>&... rest)
+        : Section(keys) {
+        (append(rest), ...);
+    }
+
+    /// The keys of `first`, whose struct is a base class of S, followed by these keys.
+    template <class B>
+    Section(const Section<B>& first, std::initializer_list<Key> keys) {
+        append(first);
+        for (const Key& key : keys) append(key);
+    }
+
+    const std::vector<Key>& keys() const { return keys_; }
+    /// Returns the key of this name, which must exist.
+    const Key& key(const std::string& name) const { return keys_.at(index_of(parameters_, name)); }
     const std::vector<Parameter>& parameters() const { return parameters_; }
 
     /// Reads an object that was checked against `parameters`; ignores other keys.
@@ -119,6 +148,15 @@ public:
     }
 
 private:
+    void append(Key key) {
+        parameters_.push_back(key.parameter);
+        keys_.push_back(std::move(key));
+    }
+    template <class B>
+    void append(const Section<B>& section) {
+        for (const Parameter& parameter : section.parameters()) append({parameter, section});
+    }
+
     std::vector<Key> keys_;
     std::vector<Parameter> parameters_;
 };

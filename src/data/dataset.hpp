@@ -10,7 +10,7 @@
 
 #include "arena/passes/windows.hpp"
 #include "arena/rows.hpp"
-#include "base/family.hpp"
+#include "base/factory_entry.hpp"
 
 namespace dbench::data {
 
@@ -98,6 +98,8 @@ struct DataSets {
     int64_t threads = 1;  ///< Threads per rank that make batches.
 };
 
+struct DataSpec;
+
 struct DataContext {
     int64_t replicas;
     uint64_t seed;  ///< The data seed of the spec.
@@ -111,12 +113,18 @@ struct DataStatus {
     std::string detail;  ///< One line.
 };
 
-/// A row of the data table. `make` accepts a resolved /data object, and reads and checks the files.
-/// It throws UserError that says which file is wrong, what was expected, and where to get it.
-struct DataEntry : base::Entry {
-    bool images;  ///< The keys "augment" and "normalize" apply.
-    DataSets (*make)(const base::Json& spec, const DataContext& context);
-    DataStatus (*status)(const std::string& root);  ///< Null: the set needs no files.
+/// A row of the data table. `make(spec, common, context)` reads and checks the files. It throws
+/// UserError that says which file is wrong, what was expected, and where to get it.
+struct DataEntry
+    : base::FactoryEntry<DataSets(const DataSpec& common, const DataContext& context)> {
+    using Status = DataStatus (*)(const std::string& root);
+
+    template <class S>
+    DataEntry(std::string name, std::string help, bool images,
+              DataSets (*factory)(const S&, const DataSpec&, const DataContext&), Status status)
+        : FactoryEntry(std::move(name), std::move(help), factory), images(images), status(status) {}
+    bool images;    ///< The keys "augment" and "normalize" apply.
+    Status status;  ///< Null: the set needs no files.
 };
 const std::vector<DataEntry>& data_table();
 
@@ -142,10 +150,10 @@ public:
     virtual std::vector<int64_t> epoch(int64_t replica, int64_t epoch) const = 0;
 };
 
-struct PartitionEntry : base::Entry {
-    std::unique_ptr<Partition> (*make)(const base::Json& spec, const Dataset& train,
-                                       const DataContext& context);
-};
+/// A row of the table of partitions. `make(spec, train, context)` throws UserError if the partition
+/// does not suit the data.
+using PartitionEntry = base::FactoryEntry<std::unique_ptr<Partition>(const Dataset& train,
+                                                                     const DataContext& context)>;
 const std::vector<PartitionEntry>& partition_table();
 
 }  // namespace dbench::data

@@ -93,11 +93,9 @@ std::string digest(const std::vector<uint8_t>& bytes) {
 }
 std::string digest(const std::string& bytes) { return digest_of(bytes.data(), bytes.size()); }
 
-std::string data_root(const base::Json& spec, const std::string& folder,
+std::string data_root(const std::optional<std::string>& root, const std::string& folder,
                       const std::string& source) {
-    if (spec.contains("root") && spec.at("root").is_string()) {
-        return spec.at("root").get<std::string>();
-    }
+    if (root) return *root;
     const char* variable = std::getenv("DBENCH_DATA");
     if (variable != nullptr && *variable != '\0') return variable;
     throw base::UserError(

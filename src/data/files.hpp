@@ -3,6 +3,7 @@
 // file.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,9 +33,10 @@ void check_size(const DataFile& file, int64_t expected, const std::string& layou
 std::string digest(const std::vector<uint8_t>& bytes);
 std::string digest(const std::string& bytes);
 
-/// Returns `root` of a resolved /data object, or else $DBENCH_DATA. Throws UserError if neither is
-/// set. The error message names `folder`, which should be in the root, and `source`.
-std::string data_root(const base::Json& spec, const std::string& folder, const std::string& source);
+/// Returns /data/root, or else $DBENCH_DATA. Throws UserError if neither is set. The error message
+/// names `folder`, which should be in the root, and `source`.
+std::string data_root(const std::optional<std::string>& root, const std::string& folder,
+                      const std::string& source);
 
 /// Returns the path of a file that /data/`key` names: the path as given or, if there is no such
 /// file, below $DBENCH_DATA. Throws UserError if there is none.

@@ -59,8 +59,12 @@ const std::vector<DataEntry>& data_table() {
     return table;
 }
 
-Parameter root_parameter() {
-    return Parameter::text("root", "null", "folder with the files; null: $DBENCH_DATA").or_null();
+const base::Section<RootSpec>& RootSpec::section() {
+    static const base::Section<RootSpec> keys{
+        {Parameter::text("root", "null", "folder with the files; null: $DBENCH_DATA").or_null(),
+         &RootSpec::root},
+    };
+    return keys;
 }
 
 Json resolve_data(const Json& given, const std::string& pointer) {
@@ -89,7 +93,7 @@ namespace {
 // Loads the sets and applies `limit` and `validation`.
 DataSets load_samples(const Json& spec, const DataSpec& common, const DataContext& context) {
     const DataEntry* row = base::find_entry(data_table(), spec.at("type").get<std::string>());
-    DataSets sets = row->make(spec, context);
+    DataSets sets = row->make(spec, common, context);
     sets.threads = common.threads;
     apply_limit(sets.train, common.limit.train, "train");
     apply_limit(sets.test, common.limit.test, "test");

@@ -13,28 +13,65 @@ namespace dbench::graphs {
 using base::Json;
 using base::Parameter;
 
+namespace {
+
+using Context = PlacementContext;
+
+struct OptimisedSpec {
+    std::string links;  ///< Path of a file, or "measured": `Context::links` are those links.
+
+    static const base::Section<OptimisedSpec>& section();
+};
+
+const base::Section<OptimisedSpec>& OptimisedSpec::section() {
+    static const base::Section<OptimisedSpec> keys{
+        {Parameter::text("links", "\"measured\"",
+                         "a file of links (dbench doctor --links); measured: at the start"),
+         &OptimisedSpec::links},
+    };
+    return keys;
+}
+
+struct SlotFileSpec {
+    std::string path;
+
+    static const base::Section<SlotFileSpec>& section();
+};
+
+const base::Section<SlotFileSpec>& SlotFileSpec::section() {
+    static const base::Section<SlotFileSpec> keys{
+        {Parameter::text("path", "", "whole numbers, the slots of ranks 0, 1, ..."),
+         &SlotFileSpec::path},
+    };
+    return keys;
+}
+
+Placement place_linear(const base::NoKeys&, const Context& c) {
+    return linear_placement(c.traffic.ranks);
+}
+Placement place_node_major(const base::NoKeys&, const Context& c) {
+    return node_major_placement(c.hosts);
+}
+Placement place_random(const base::NoKeys&, const Context& c) {
+    return random_placement(c.traffic.ranks, c.seed);
+}
+Placement place_optimised(const OptimisedSpec&, const Context& c) {
+    return cheapest_placement(c.traffic, *c.links, c.row_bytes, c.seed);
+}
+Placement place_by_file(const SlotFileSpec& spec, const Context& c) {
+    return read_placement(spec.path, c.traffic.ranks);
+}
+
+}  // namespace
+
 const std::vector<PlacementEntry>& placement_table() {
-    using Context = PlacementContext;
     static const std::vector<PlacementEntry> all = {
-        {{"linear", "rank r on slot r, as the launcher numbers them", {}},
-         [](const Json&, const Context& c) { return linear_placement(c.traffic.ranks); }},
-        {{"node_major", "consecutive ranks on different hosts", {}},
-         [](const Json&, const Context& c) { return node_major_placement(c.hosts); }},
-        {{"random", "ranks on slots at random, by the seed of graphs", {}},
-         [](const Json&, const Context& c) { return random_placement(c.traffic.ranks, c.seed); }},
-        {{"optimised",
-          "the cheapest placement found for the graph, by the links between slots",
-          {Parameter::text("links", "\"measured\"",
-                           "a file of links (dbench doctor --links); measured: at the start")}},
-         [](const Json&, const Context& c) {
-             return cheapest_placement(c.traffic, *c.links, c.row_bytes, c.seed);
-         }},
-        {{"file",
-          "the slot of each rank from a file",
-          {Parameter::text("path", "", "whole numbers, the slots of ranks 0, 1, ...")}},
-         [](const Json& spec, const Context& c) {
-             return read_placement(spec.at("path"), c.traffic.ranks);
-         }},
+        {"linear", "rank r on slot r, as the launcher numbers them", place_linear},
+        {"node_major", "consecutive ranks on different hosts", place_node_major},
+        {"random", "ranks on slots at random, by the seed of graphs", place_random},
+        {"optimised", "the cheapest placement found for the graph, by the links between slots",
+         place_optimised},
+        {"file", "the slot of each rank from a file", place_by_file},
     };
     return all;
 }

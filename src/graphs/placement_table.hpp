@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/family.hpp"
+#include "base/factory_entry.hpp"
 #include "graphs/link_cost.hpp"
 
 namespace dbench::graphs {
@@ -20,11 +20,8 @@ struct PlacementContext {
     const Links* links;  ///< Between slots; null if the entry uses no links.
 };
 
-/// A row of the table. `make` receives the resolved spec object and returns the slot of each rank;
-/// it throws UserError.
-struct PlacementEntry : base::Entry {
-    Placement (*make)(const base::Json& spec, const PlacementContext& context);
-};
+/// A row of the table. `make(spec, context)` returns the slot of each rank. It throws UserError.
+using PlacementEntry = base::FactoryEntry<Placement(const PlacementContext& context)>;
 const std::vector<PlacementEntry>& placement_table();
 
 /// Checks the spec's `placement` and fills in its defaults. Throws UserError.

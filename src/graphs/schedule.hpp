@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/family.hpp"
+#include "base/factory_entry.hpp"
 #include "base/run_length.hpp"
 
 namespace dbench::graphs {
@@ -81,13 +81,13 @@ struct GraphContext {
     RunFacts run = {};
 };
 
-/// A row of the graph table. `make` builds the schedule from the resolved spec object. It throws
+/// A row of the graph table. `make(spec, context, pointer)` builds the schedule. It throws
 /// UserError if the graph is not defined for n; the error names the nearest n that works and the
 /// JSON pointer `pointer`.
-struct GraphEntry : base::Entry {
+struct GraphEntry : base::FactoryEntry<std::unique_ptr<Schedule>(const GraphContext& context,
+                                                                 const std::string& pointer)> {
+    using FactoryEntry::FactoryEntry;
     bool depends_on_run = false;  ///< True if `make` reads GraphContext::run.
-    std::unique_ptr<Schedule> (*make)(const base::Json& spec, const GraphContext& context,
-                                      const std::string& pointer);
 };
 
 /// All graphs, in the order of the documentation.

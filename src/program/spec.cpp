@@ -6,6 +6,7 @@
 #include <set>
 
 #include "algorithms/algorithm.hpp"
+#include "algorithms/learning_rates/schedule.hpp"
 #include "algorithms/optimizers/optimizer.hpp"
 #include "base/error.hpp"
 #include "data/data_spec.hpp"

@@ -4,6 +4,7 @@
 
 #include "algorithms/algorithm.hpp"
 #include "algorithms/codecs/codec.hpp"
+#include "algorithms/learning_rates/schedule.hpp"
 #include "algorithms/optimizers/optimizer.hpp"
 #include "data/data_spec.hpp"
 #include "data/dataset.hpp"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "algorithms/optimizers/optimizer.hpp"
+#include "algorithms/learning_rates/learning_rate.hpp"
 #include "base/duration.hpp"
 #include "base/error.hpp"
 #include "catch.hpp"

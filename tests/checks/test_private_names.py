@@ -15,7 +15,8 @@ MODULES = sorted(path for folder in ("src", "tests") for path in (ROOT / folder)
                  if path.is_dir() and any(path.rglob("*.cpp")))
 TYPE = re.compile(r"(?:template\s*<.*>\s*)?(?:struct|class|enum class|enum|union|using)\s+"
                   r"(?:alignas\([^)]*\)\s*)?(\w+)")
-OTHER = re.compile(r"(\w+)\s*(?:\((?!\*)|=|\{|\[|;)|\(\*(\w+)")
+# A name after :: is that of a member, which is defined outside its class.
+OTHER = re.compile(r"(?<![\w:])(\w+)\s*(?:\((?!\*)|=|\{|\[|;)|\(\*(\w+)")
 SKIPPED = re.compile(r"namespace \w+ = |using (?:namespace )?[\w:]+;|static_assert|[A-Z][A-Z_]+\(")
 
 
@@ -55,7 +56,9 @@ def test_private_names_differ(module):
 
 
 def test_a_clash_is_found():
-    one = "namespace {\n\nint read(int a) {\n    return a;\n}\n\n}  // namespace\n"
-    other = "namespace {\n\nstruct Case {};\nconstexpr int read = 1;\n\n}  // namespace\n"
+    one = ("namespace {\n\nint read(int a) {\n    return a;\n}\nconst Keys& One::keys() {\n}\n\n"
+           "}  // namespace\n")
+    other = ("namespace {\n\nstruct Case {};\nconstexpr int read = 1;\nconst Keys& Case::keys() {\n"
+             "}\n\n}  // namespace\n")
     assert clashes({"a.cpp": one, "b.cpp": other}) == ["read: a.cpp, b.cpp"]
     assert private_names(other) == {"Case", "read"}

@@ -183,16 +183,16 @@ MUTANTS = [
        file=f"{TYPES}gut.cpp"),
     of("sgd_decays_biases", "dsgd",
        ("decay_(decay_per_tensor(spec, layout))",
-        "decay_(std::vector(layout.tensors().size(), spec.at(\"weight_decay\").get<double>()))"),
+        "decay_(std::vector(layout.tensors().size(), spec.weight_decay))"),
        file="algorithms/optimizers/sgd.cpp", what="sgd"),
     of("adam_decays_biases", "dsgd",
        ("decay_(decay_per_tensor(spec, layout))",
-        "decay_(std::vector(layout.tensors().size(), spec.at(\"weight_decay\").get<double>()))"),
+        "decay_(std::vector(layout.tensors().size(), spec.weight_decay))"),
        file="algorithms/optimizers/adam.cpp", what="adam"),
     # Controllers.
     of("consensus_control_one_late", "consensus_control",
-       ("every_(base::to_iterations(spec.at(\"every\"), run)) {}",
-        "every_(base::to_iterations(spec.at(\"every\"), run) + 1) {}"),
+       ("every_(base::to_iterations(spec.every, run)) {}",
+        "every_(base::to_iterations(spec.every, run) + 1) {}"),
        file="graphs/control/consensus_control.cpp", what="control"),
 ]
 
@@ -206,15 +206,9 @@ HEAD = """// Made by tests/conform/mutants.py.
 TABLE = """
 namespace mutants {
 
-using dbench::algorithms::AlgorithmEntry;
-using dbench::algorithms::OptimizerEntry;
-
 const std::vector<Mutant>& all() {
     const auto algorithm = [](const std::string& name) {
         return *dbench::base::find_entry(dbench::algorithms::algorithm_table(), name);
-    };
-    const auto optimizer = [](const std::string& name) {
-        return *dbench::base::find_entry(dbench::algorithms::optimizer_table(), name);
     };
     static const std::vector<Mutant> table = [&] {
         std::vector<Mutant> out;
@@ -238,9 +232,8 @@ def row(mutant):
         return text + (f"        out.back().row.schedule = [](const auto& spec, auto graph, "
                        f"const auto& run) {{\n            return dbench::graphs::{name}::"
                        "control_consensus(spec, std::move(graph), run);\n        };")
-    return text + (f'        out.back().optimizer = optimizer("{mutant.what}");\n'
-                   f"        out.back().optimizer->make = "
-                   f"dbench::algorithms::{name}::make_{mutant.what};")
+    return text + (f"        out.back().optimizer = "
+                   f"dbench::algorithms::{name}::{mutant.what}_optimizer();")
 
 
 def text_of(mutant, root):

@@ -41,6 +41,10 @@ std::vector<double> least_squares(const data::Dataset& data, int64_t first, int6
     return x;
 }
 
+data::RegressionSpec regression_spec(const Json& spec) {
+    return data::RegressionSpec::section().read(spec);
+}
+
 double distance(const std::vector<double>& a, const std::vector<double>& b) {
     double sum = 0;
     for (size_t k = 0; k < a.size(); ++k) sum += (a[k] - b[k]) * (a[k] - b[k]);
@@ -140,11 +144,11 @@ TEST_CASE("the least-squares solution of each replica is its own optimum") {
     CHECK(sets.train->classes() == 0);
     const auto partition =
         base::find_entry(data::partition_table(), "contiguous")->make({}, *sets.train, context);
-    const auto common = data::regression_optimum(spec, 11, -1);
+    const auto common = data::regression_optimum(regression_spec(spec), 11, -1);
     for (int64_t i = 0; i < 3; ++i) {
         CHECK(partition->epoch(i, 0).front() == 30 * i);
         CHECK(partition->size(i) == 30);
-        const auto own = data::regression_optimum(spec, 11, i);
+        const auto own = data::regression_optimum(regression_spec(spec), 11, i);
         CHECK(distance(least_squares(*sets.train, 30 * i, 30), own) < 1e-9);
         CHECK(distance(own, common) > 1);
     }
@@ -155,8 +159,8 @@ TEST_CASE("with heterogeneity 0 all replicas have one optimum, and noise moves i
     const Json spec = data_spec(R"({"type": "regression", "samples": 400, "dimension": 4,
         "heterogeneity": 0, "noise": 0.1})");
     const auto sets = data::load_data(spec, {2, 3});
-    const auto common = data::regression_optimum(spec, 3, -1);
-    CHECK(data::regression_optimum(spec, 3, 1) == common);
+    const auto common = data::regression_optimum(regression_spec(spec), 3, -1);
+    CHECK(data::regression_optimum(regression_spec(spec), 3, 1) == common);
     const double off = distance(least_squares(*sets.train, 0, 400), common);
     CHECK(off > 0);
     CHECK(off < 0.1);  // Expected: 0.1 sqrt(trace(C^-1) / 400) = 0.022.

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/learning_rates/schedule.hpp"
 #include "algorithms/optimizers/optimizer_spec.hpp"
 #include "arena/device/place.hpp"
 #include "arena/emulated_device.hpp"

@@ -14,7 +14,7 @@
 #include "arena/layout.hpp"
 #include "arena/messages/message_parts.hpp"
 #include "arena/rows.hpp"
-#include "base/family.hpp"
+#include "base/factory_entry.hpp"
 #include "base/random.hpp"
 
 namespace dbench::algorithms {
@@ -100,9 +100,12 @@ private:
 };
 
 /// One codec in the table.
-struct CodecEntry : base::Entry {
-    std::unique_ptr<Codec> (*make)(const base::Json& spec);
-    bool keyed = false;  ///< Draws random numbers, whatever its keys.
+struct CodecEntry : base::FactoryEntry<std::unique_ptr<Codec>()> {
+    template <class S>
+    CodecEntry(std::string name, std::string help, std::unique_ptr<Codec> (*factory)(const S&),
+               bool keyed = false)
+        : FactoryEntry(std::move(name), std::move(help), factory), keyed(keyed) {}
+    bool keyed;  ///< Draws random numbers, whatever its keys.
 };
 /// Returns all codecs, in the order of the documentation.
 const std::vector<CodecEntry>& codec_table();

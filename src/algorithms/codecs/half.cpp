@@ -8,27 +8,35 @@
 namespace dbench::algorithms {
 namespace {
 
-std::vector<base::Parameter> keys() {
-    return {
-        base::Parameter::flag("stochastic", "false", "rounds up or down at random, without bias")};
+struct HalfSpec {
+    bool stochastic;
+
+    static const base::Section<HalfSpec>& section();
+};
+
+const base::Section<HalfSpec>& HalfSpec::section() {
+    static const base::Section<HalfSpec> keys{
+        {base::Parameter::flag("stochastic", "false", "rounds up or down at random, without bias"),
+         &HalfSpec::stochastic},
+    };
+    return keys;
+}
+
+template <arena::Codec form>
+std::unique_ptr<Codec> make_half(const HalfSpec& spec) {
+    return make_fixed_width_codec(arena::Halves{form, spec.stochastic});
 }
 
 }  // namespace
 
 CodecEntry bfloat16_codec() {
-    return {{"bfloat16", "16 bits: the range of float32, 8 bits of precision", keys()},
-            [](const base::Json& spec) {
-                return make_fixed_width_codec(
-                    arena::Halves{arena::Codec::bfloat16, spec.at("stochastic")});
-            }};
+    return {"bfloat16", "16 bits: the range of float32, 8 bits of precision",
+            make_half<arena::Codec::bfloat16>};
 }
 
 CodecEntry float16_codec() {
-    return {{"float16", "16 bits: up to 65504, 11 bits of precision", keys()},
-            [](const base::Json& spec) {
-                return make_fixed_width_codec(
-                    arena::Halves{arena::Codec::float16, spec.at("stochastic")});
-            }};
+    return {"float16", "16 bits: up to 65504, 11 bits of precision",
+            make_half<arena::Codec::float16>};
 }
 
 }  // namespace dbench::algorithms

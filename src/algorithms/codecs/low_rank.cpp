@@ -67,16 +67,28 @@ private:
     arena::Buffer host_numbers_, device_numbers_;
 };
 
+struct LowRankSpec {
+    int64_t rank;
+
+    static const base::Section<LowRankSpec>& section();
+};
+
+const base::Section<LowRankSpec>& LowRankSpec::section() {
+    static const base::Section<LowRankSpec> keys{
+        {base::Parameter::integer("rank", "1", "rank of the matrix").at_least(1),
+         &LowRankSpec::rank},
+    };
+    return keys;
+}
+
+std::unique_ptr<Codec> make_low_rank(const LowRankSpec& spec) {
+    return std::make_unique<CodecFromForm<LowRank, int64_t>>(spec.rank);
+}
+
 }  // namespace
 
 CodecEntry low_rank_codec() {
-    return {{"low_rank",
-             "a matrix of low rank that approximates each tensor",
-             {base::Parameter::integer("rank", "1", "rank of the matrix").at_least(1)}},
-            [](const base::Json& spec) -> std::unique_ptr<Codec> {
-                return std::make_unique<CodecFromForm<LowRank, int64_t>>(spec.at("rank"));
-            },
-            true};
+    return {"low_rank", "a matrix of low rank that approximates each tensor", make_low_rank, true};
 }
 
 }  // namespace dbench::algorithms

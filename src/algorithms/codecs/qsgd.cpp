@@ -13,19 +13,37 @@
 
 namespace dbench::algorithms {
 
+namespace {
+
+struct QsgdSpec {
+    int64_t bits;   ///< Bits per element without its sign.
+    bool unbiased;  ///< Not scaled down to a contraction.
+
+    static const base::Section<QsgdSpec>& section();
+};
+
+const base::Section<QsgdSpec>& QsgdSpec::section() {
+    static const base::Section<QsgdSpec> keys{
+        {base::Parameter::integer("bits", "4",
+                                  "bits per element without its sign: 2^bits - 1 levels")
+             .at_least(1)
+             .at_most(16),
+         &QsgdSpec::bits},
+        {base::Parameter::flag("unbiased", "false",
+                               "not scaled down to a contraction: the mean over draws is v"),
+         &QsgdSpec::unbiased},
+    };
+    return keys;
+}
+
+std::unique_ptr<Codec> make_qsgd(const QsgdSpec& spec) {
+    return make_fixed_width_codec(arena::Levels{static_cast<int>(spec.bits), spec.unbiased});
+}
+
+}  // namespace
+
 CodecEntry qsgd_codec() {
-    return {{"qsgd",
-             "levels of each tensor's norm, rounded at random",
-             {base::Parameter::integer("bits", "4",
-                                       "bits per element without its sign: 2^bits - 1 levels")
-                  .at_least(1)
-                  .at_most(16),
-              base::Parameter::flag("unbiased", "false",
-                                    "not scaled down to a contraction: the mean over draws is v")}},
-            [](const base::Json& spec) {
-                return make_fixed_width_codec(arena::Levels{spec.at("bits"), spec.at("unbiased")});
-            },
-            true};
+    return {"qsgd", "levels of each tensor's norm, rounded at random", make_qsgd, true};
 }
 
 }  // namespace dbench::algorithms

@@ -165,9 +165,21 @@ private:
 };
 
 struct RandomK {
-    double ratio;
-    bool unbiased;
+    double ratio;   ///< Share of each tensor's elements that is sent.
+    bool unbiased;  ///< Scaled by numel / k.
+
+    static const base::Section<RandomK>& section();
 };
+
+const base::Section<RandomK>& RandomK::section() {
+    static const base::Section<RandomK> keys{
+        {ratio_parameter(), &RandomK::ratio},
+        {base::Parameter::flag("unbiased", "false",
+                               "scaled by numel / k: the mean over draws is v"),
+         &RandomK::unbiased},
+    };
+    return keys;
+}
 
 class RandomKCoder final : public Coder {
 public:
@@ -203,19 +215,16 @@ private:
     DrawnIndices indices_{parts_};
 };
 
+std::unique_ptr<Codec> make_random_k(const RandomK& form) {
+    return std::make_unique<CodecFromForm<RandomKCoder, RandomK>>(form);
+}
+
 }  // namespace
 
 CodecEntry random_k_codec() {
-    return {{"random_k",
-             "random elements of each tensor; both sides know which, so no indices are sent",
-             {ratio_parameter(),
-              base::Parameter::flag("unbiased", "false",
-                                    "scaled by numel / k: the mean over draws is v")}},
-            [](const base::Json& spec) -> std::unique_ptr<Codec> {
-                return std::make_unique<CodecFromForm<RandomKCoder, RandomK>>(
-                    RandomK{spec.at("ratio"), spec.at("unbiased")});
-            },
-            true};
+    return {"random_k",
+            "random elements of each tensor; both sides know which, so no indices are sent",
+            make_random_k, true};
 }
 
 }  // namespace dbench::algorithms

@@ -5,9 +5,16 @@
 
 namespace dbench::algorithms {
 
+namespace {
+
+std::unique_ptr<Codec> make_sign(const base::NoKeys&) {
+    return make_fixed_width_codec(arena::Signs());
+}
+
+}  // namespace
+
 CodecEntry sign_codec() {
-    return {{"sign", "one bit per element, and each tensor's mean magnitude", {}},
-            [](const base::Json&) { return make_fixed_width_codec(arena::Signs()); }};
+    return {"sign", "one bit per element, and each tensor's mean magnitude", make_sign};
 }
 
 }  // namespace dbench::algorithms

@@ -34,14 +34,27 @@ private:
     arena::ChosenParts parts_;
 };
 
+struct TopKSpec {
+    double ratio;  ///< Share of each tensor's elements that is sent.
+
+    static const base::Section<TopKSpec>& section();
+};
+
+const base::Section<TopKSpec>& TopKSpec::section() {
+    static const base::Section<TopKSpec> keys{
+        {ratio_parameter(), &TopKSpec::ratio},
+    };
+    return keys;
+}
+
+std::unique_ptr<Codec> make_top_k(const TopKSpec& spec) {
+    return std::make_unique<CodecFromForm<TopK, double>>(spec.ratio);
+}
+
 }  // namespace
 
 CodecEntry top_k_codec() {
-    return {
-        {"top_k", "the largest elements of each tensor, with their indices", {ratio_parameter()}},
-        [](const base::Json& spec) -> std::unique_ptr<Codec> {
-            return std::make_unique<CodecFromForm<TopK, double>>(spec.at("ratio"));
-        }};
+    return {"top_k", "the largest elements of each tensor, with their indices", make_top_k};
 }
 
 }  // namespace dbench::algorithms

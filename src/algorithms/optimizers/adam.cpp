@@ -1,10 +1,41 @@
 // The optimizers adam and adamw.
-#include <nlohmann/json.hpp>
-
 #include "algorithms/optimizers/common.hpp"
 
 namespace dbench::algorithms {
 namespace {
+
+/// The defaults are those of torch.optim.
+struct AdamSpec : MomentsSpec {
+    bool amsgrad;          ///< Divides by the largest second moment so far.
+    bool bias_correction;  ///< Corrects for moments that start at 0.
+
+    static const base::Section<AdamSpec>& section();
+};
+
+struct AdamwSpec : AdamSpec {
+    static const base::Section<AdamwSpec>& section();
+};
+
+template <class S>
+base::Section<S> adam_keys(const std::string& weight_decay) {
+    using base::Parameter;
+    return {MomentsSpec::keys(weight_decay),
+            {{Parameter::flag("amsgrad", "false",
+                              "divides by the largest second moment so far (AMSGrad)"),
+              &AdamSpec::amsgrad},
+             {Parameter::flag("bias_correction", "true", "corrects for moments that start at 0"),
+              &AdamSpec::bias_correction}}};
+}
+
+const base::Section<AdamSpec>& AdamSpec::section() {
+    static const base::Section<AdamSpec> keys = adam_keys<AdamSpec>("0");
+    return keys;
+}
+
+const base::Section<AdamwSpec>& AdamwSpec::section() {
+    static const base::Section<AdamwSpec> keys = adam_keys<AdamwSpec>("0.01");
+    return keys;
+}
 
 /// torch.optim.Adam (coupled decay: g += wd x) and AdamW (decoupled decay: d contains wd x, with x
 /// at the point of the gradient). Kingma and Ba 2015, algorithm 1; Loshchilov and Hutter 2019,
@@ -12,15 +43,15 @@ namespace {
 /// amsgrad the largest second moment.
 class Adam : public Optimizer {
 public:
-    Adam(const base::Json& spec, const arena::Layout& layout, bool decoupled)
+    Adam(const AdamSpec& spec, const arena::Layout& layout, bool decoupled)
         : layout_(layout),
           decay_(decay_per_tensor(spec, layout)),
-          beta1_(spec.at("betas").at(0).get<double>()),
-          beta2_(spec.at("betas").at(1).get<double>()),
-          eps_(spec.at("eps").get<double>()),
+          beta1_(spec.betas.at(0)),
+          beta2_(spec.betas.at(1)),
+          eps_(spec.eps),
           decoupled_(decoupled),
-          amsgrad_(spec.at("amsgrad")),
-          bias_correction_(spec.at("bias_correction")) {}
+          amsgrad_(spec.amsgrad),
+          bias_correction_(spec.bias_correction) {}
 
     void declare(arena::StateTable& state) override {
         first_ = state.rows("optimizer/first_moment");
@@ -68,14 +99,22 @@ private:
     arena::Rows first_, second_, largest_;
 };
 
-}  // namespace
-
-std::unique_ptr<Optimizer> make_adam(const base::Json& spec, const arena::Layout& layout) {
+std::unique_ptr<Optimizer> make_adam(const AdamSpec& spec, const arena::Layout& layout) {
     return std::make_unique<Adam>(spec, layout, false);
 }
 
-std::unique_ptr<Optimizer> make_adamw(const base::Json& spec, const arena::Layout& layout) {
+std::unique_ptr<Optimizer> make_adamw(const AdamwSpec& spec, const arena::Layout& layout) {
     return std::make_unique<Adam>(spec, layout, true);
+}
+
+}  // namespace
+
+OptimizerEntry adam_optimizer() {
+    return {"adam", "Adam (Kingma and Ba 2015) with coupled decay", make_adam};
+}
+
+OptimizerEntry adamw_optimizer() {
+    return {"adamw", "AdamW (Loshchilov and Hutter 2019) with decoupled decay", make_adamw};
 }
 
 }  // namespace dbench::algorithms

@@ -12,8 +12,7 @@
 #include "arena/rows.hpp"
 #include "arena/state.hpp"
 #include "arena/updates/update_and_mix.hpp"
-#include "base/family.hpp"
-#include "base/run_length.hpp"
+#include "base/factory_entry.hpp"
 
 namespace dbench::algorithms {
 
@@ -52,40 +51,11 @@ public:
 };
 
 /// One optimizer in the table.
-struct OptimizerEntry : base::Entry {
-    std::unique_ptr<Optimizer> (*make)(const base::Json& spec, const arena::Layout& layout);
-};
+using OptimizerEntry = base::FactoryEntry<std::unique_ptr<Optimizer>(const arena::Layout& layout)>;
 /// Returns all optimizers, in the order of the documentation.
 const std::vector<OptimizerEntry>& optimizer_table();
 
-/// The learning rate over a run: constant, multistep, cosine, exponential or inverse_sqrt, with
-/// warm-up and scaling by the global batch (docs/numerics.md).
-class LearningRate {
-public:
-    LearningRate(const base::Json& schedule, double lr, const base::RunLength& run);
-    /// Returns the learning rate of iteration t.
-    double at(int64_t t) const;
-    double base() const { return lr_; }  ///< After scaling.
-    double largest() const;              ///< Maximum over the run.
-    /// Returns the first iteration with rate 0; -1 if there is none.
-    int64_t first_zero() const;
-
-private:
-    /// Returns the first iterations of the intervals in which the rate only rises or only falls,
-    /// and the run's end.
-    std::vector<int64_t> monotone_intervals() const;
-
-    enum class Kind { constant, multistep, cosine, exponential, inverse_sqrt };
-    Kind kind_ = Kind::constant;
-    double lr_ = 0, lr_min_ = 0, gamma_ = 1, decay_ = 0, warmup_from_ = 0;
-    int64_t warmup_ = 0, iterations_, per_epoch_;
-    std::vector<double> milestones_;  // In rising order.
-};
-/// Returns all schedule types, in the order of the documentation.
-const std::vector<base::Entry>& schedule_table();
-
-/// Return /optimizer and /schedule of a spec with all defaults. Throw UserError.
+/// Returns /optimizer of a spec with all defaults. Throws UserError.
 base::Json resolve_optimizer(const base::Json& given, const std::string& pointer);
-base::Json resolve_schedule(const base::Json& given, const std::string& pointer);
 
 }  // namespace dbench::algorithms

@@ -1,20 +1,43 @@
 // The optimizer sgd.
-#include <nlohmann/json.hpp>
-
 #include "algorithms/optimizers/common.hpp"
 
 namespace dbench::algorithms {
 namespace {
 
+struct SgdSpec : OptimizerSpec {
+    double momentum;  ///< Share of the velocity that each update keeps.
+    bool nesterov;
+
+    static const base::Section<SgdSpec>& section();
+};
+
+const base::Section<SgdSpec>& SgdSpec::section() {
+    using base::Parameter;
+    const auto& common = OptimizerSpec::section();
+    static const base::Section<SgdSpec> keys{
+        {optimizer_key("lr", "0.1"), common},
+        {Parameter::number("momentum", "0", "share of the velocity that each update keeps")
+             .at_least(0)
+             .at_most(1),
+         &SgdSpec::momentum},
+        {Parameter::flag("nesterov", "false", "uses Nesterov momentum (looks one step ahead)"),
+         &SgdSpec::nesterov},
+        {optimizer_key("weight_decay", "0"), common},
+        {optimizer_key("decay"), common},
+        {optimizer_key("clip_norm"), common},
+    };
+    return keys;
+}
+
 /// torch.optim.SGD: g += wd x; v = mu v + g; x -= lr v, with Nesterov momentum x -= lr (g + mu v).
 /// Keeps v if mu is not 0.
 class Sgd : public Optimizer {
 public:
-    Sgd(const base::Json& spec, const arena::Layout& layout)
+    Sgd(const SgdSpec& spec, const arena::Layout& layout)
         : layout_(layout),
           decay_(decay_per_tensor(spec, layout)),
-          momentum_(spec.at("momentum").get<double>()),
-          nesterov_(spec.at("nesterov").get<bool>()) {}
+          momentum_(spec.momentum),
+          nesterov_(spec.nesterov) {}
 
     void declare(arena::StateTable& state) override {
         if (momentum_ != 0) velocity_ = state.rows("optimizer/velocity");
@@ -71,10 +94,14 @@ private:
     arena::Rows velocity_;
 };
 
+std::unique_ptr<Optimizer> make_sgd(const SgdSpec& spec, const arena::Layout& layout) {
+    return std::make_unique<Sgd>(spec, layout);
+}
+
 }  // namespace
 
-std::unique_ptr<Optimizer> make_sgd(const base::Json& spec, const arena::Layout& layout) {
-    return std::make_unique<Sgd>(spec, layout);
+OptimizerEntry sgd_optimizer() {
+    return {"sgd", "stochastic gradient descent, optionally with momentum", make_sgd};
 }
 
 }  // namespace dbench::algorithms

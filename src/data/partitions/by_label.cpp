@@ -75,21 +75,36 @@ std::vector<int64_t> deal_by_label(int64_t rounds, const Dataset& train,
     return split;
 }
 
+struct ByLabelSpec {
+    int64_t labels_per_replica;
+
+    static const base::Section<ByLabelSpec>& section();
+};
+
+const base::Section<ByLabelSpec>& ByLabelSpec::section() {
+    static const base::Section<ByLabelSpec> keys{
+        {base::Parameter::integer("labels_per_replica", "2",
+                                  "labels per replica; a shard with samples of two labels "
+                                  "adds one")
+             .at_least(1),
+         &ByLabelSpec::labels_per_replica},
+    };
+    return keys;
+}
+
+std::unique_ptr<Partition> make_by_label(const ByLabelSpec& spec, const Dataset& train,
+                                         const DataContext& context) {
+    require_labels(train, "by_label");
+    return fixed_split(deal_by_label(spec.labels_per_replica, train, context), context);
+}
+
 }  // namespace
 
 PartitionEntry by_label_partition() {
-    return {{"by_label",
-             "samples sorted by label and divided into n x labels_per_replica shards, which are "
-             "assigned at random; floor(N/n) samples per replica; a new order every epoch",
-             {base::Parameter::integer("labels_per_replica", "2",
-                                       "labels per replica; a shard with samples of two labels "
-                                       "adds one")
-                  .at_least(1)}},
-            [](const base::Json& spec, const Dataset& train, const DataContext& context) {
-                require_labels(train, "by_label");
-                const auto wanted = spec.at("labels_per_replica").get<int64_t>();
-                return fixed_split(deal_by_label(wanted, train, context), context);
-            }};
+    return {"by_label",
+            "samples sorted by label and divided into n x labels_per_replica shards, which are "
+            "assigned at random; floor(N/n) samples per replica; a new order every epoch",
+            make_by_label};
 }
 
 }  // namespace dbench::data

@@ -32,7 +32,7 @@ private:
 };
 
 template <bool stream>
-std::unique_ptr<Partition> make_contiguous(const base::Json&, const Dataset& train,
+std::unique_ptr<Partition> make_contiguous(const base::NoKeys&, const Dataset& train,
                                            const DataContext& context) {
     return std::make_unique<Contiguous>(train.size(), context.replicas, stream);
 }
@@ -45,18 +45,16 @@ int64_t block_begin(int64_t replica, int64_t replicas, int64_t items) {
 
 PartitionEntry contiguous_partition() {
     return {
-        {"contiguous",
-         "replica i owns samples floor(iN/n) .. floor((i+1)N/n)-1 of the file order, in that order",
-         {}},
+        "contiguous",
+        "replica i owns samples floor(iN/n) .. floor((i+1)N/n)-1 of the file order, in that order",
         make_contiguous<false>};
 }
 
 PartitionEntry stream_partition() {
-    return {{"stream",
-             "like contiguous, with each part divided into batch_size columns: iteration k of an "
-             "epoch takes the k-th sample of every column, so that texts continue from batch to "
-             "batch",
-             {}},
+    return {"stream",
+            "like contiguous, with each part divided into batch_size columns: iteration k of an "
+            "epoch takes the k-th sample of every column, so that texts continue from batch to "
+            "batch",
             make_contiguous<true>};
 }
 

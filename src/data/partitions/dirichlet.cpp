@@ -99,6 +99,29 @@ std::vector<int64_t> deal_dirichlet(double alpha, const Dataset& train,
     return split;
 }
 
+struct DirichletSpec {
+    double alpha;
+
+    static const base::Section<DirichletSpec>& section();
+};
+
+const base::Section<DirichletSpec>& DirichletSpec::section() {
+    static const base::Section<DirichletSpec> keys{
+        {base::Parameter::number("alpha", "0.5",
+                                 "large: every replica has the label shares of the whole set; "
+                                 "small: few labels per replica")
+             .at_least(1e-6),
+         &DirichletSpec::alpha},
+    };
+    return keys;
+}
+
+std::unique_ptr<Partition> make_dirichlet(const DirichletSpec& spec, const Dataset& train,
+                                          const DataContext& context) {
+    require_labels(train, "dirichlet");
+    return fixed_split(deal_dirichlet(spec.alpha, train, context), context);
+}
+
 }  // namespace
 
 std::vector<double> log_dirichlet(const std::vector<double>& concentration, Random& random) {
@@ -110,18 +133,10 @@ std::vector<double> log_dirichlet(const std::vector<double>& concentration, Rand
 }
 
 PartitionEntry dirichlet_partition() {
-    return {{"dirichlet",
-             "each replica draws its label shares from Dirichlet(alpha x the shares of the whole "
-             "set) and then floor(N/n) samples with these shares; a new order every epoch",
-             {base::Parameter::number("alpha", "0.5",
-                                      "large: every replica has the label shares of the whole set; "
-                                      "small: few labels per replica")
-                  .at_least(1e-6)}},
-            [](const base::Json& spec, const Dataset& train, const DataContext& context) {
-                require_labels(train, "dirichlet");
-                return fixed_split(deal_dirichlet(spec.at("alpha").get<double>(), train, context),
-                                   context);
-            }};
+    return {"dirichlet",
+            "each replica draws its label shares from Dirichlet(alpha x the shares of the whole "
+            "set) and then floor(N/n) samples with these shares; a new order every epoch",
+            make_dirichlet};
 }
 
 }  // namespace dbench::data

@@ -48,16 +48,17 @@ private:
     mutable int64_t last_epoch_ = 0;
 };
 
+std::unique_ptr<Partition> make_shuffled(const base::NoKeys&, const Dataset& train,
+                                         const DataContext& context) {
+    return std::make_unique<Shuffled>(train.size(), context);
+}
+
 }  // namespace
 
 PartitionEntry shuffled_partition() {
-    return {
-        {"shuffled",
-         "one permutation of the training set per epoch; replica i uses positions i, i+n, ...",
-         {}},
-        [](const base::Json&, const Dataset& train, const DataContext& context) {
-            return std::unique_ptr<Partition>(std::make_unique<Shuffled>(train.size(), context));
-        }};
+    return {"shuffled",
+            "one permutation of the training set per epoch; replica i uses positions i, i+n, ...",
+            make_shuffled};
 }
 
 }  // namespace dbench::data

@@ -86,8 +86,9 @@ DataStatus status_of(const CifarFiles& files, const std::string& root) {
     return {files.name, true, folder};
 }
 
-DataSets cifar_sets(const base::Json& spec, const CifarFiles& files, const CifarRecord& record) {
-    const std::string root = data_root(spec, files.folder, files.source);
+DataSets cifar_sets(const RootSpec& spec, const DataSpec& common, const CifarFiles& files,
+                    const CifarRecord& record) {
+    const std::string root = data_root(spec.root, files.folder, files.source);
     const std::string folder = folder_of_cifar(files, root);
     if (folder.empty()) {
         throw base::UserError("/data/root: " + std::string(files.title) + " was not found (" +
@@ -102,11 +103,34 @@ DataSets cifar_sets(const base::Json& spec, const CifarFiles& files, const Cifar
     Images train, test;
     for (const auto& name : files.train) read(name, files.records, train);
     read(files.test, kTestRecords, test);
-    const auto normalization =
-        chosen_normalization(DataSpec::section().read(spec).normalize, files.published);
+    const auto normalization = chosen_normalization(common.normalize, files.published);
     sets.train = image_set(std::move(train), record.classes, normalization);
     sets.test = image_set(std::move(test), record.classes, normalization);
     return sets;
+}
+
+DataSets make_cifar10(const RootSpec& spec, const DataSpec& common, const DataContext&) {
+    return cifar_sets(spec, common, files10(), kCifar10);
+}
+
+struct Cifar100Spec : RootSpec {
+    bool coarse;  ///< The 20 superclasses instead of the 100 classes.
+
+    static const base::Section<Cifar100Spec>& section();
+};
+
+const base::Section<Cifar100Spec>& Cifar100Spec::section() {
+    static const base::Section<Cifar100Spec> keys{
+        {RootSpec::section().parameters().front(), &RootSpec::root},
+        {base::Words<bool>("labels", {{"fine", false}, {"coarse", true}}, false,
+                           "the 100 classes, or their 20 superclasses"),
+         &Cifar100Spec::coarse},
+    };
+    return keys;
+}
+
+DataSets make_cifar100(const Cifar100Spec& spec, const DataSpec& common, const DataContext&) {
+    return cifar_sets(spec, common, files100(), spec.coarse ? kCifar100Coarse : kCifar100);
 }
 
 }  // namespace
@@ -135,28 +159,14 @@ std::string append_cifar(const std::string& path, const CifarRecord& record, int
 }
 
 DataEntry cifar10_data() {
-    return {{"cifar10",
-             "photographs in 10 classes, 3x32x32: 50000 for training, 10000 for testing",
-             {root_parameter()}},
-            true,
-            [](const base::Json& spec, const DataContext&) {
-                return cifar_sets(spec, files10(), kCifar10);
-            },
-            [](const std::string& root) { return status_of(files10(), root); }};
+    return {"cifar10", "photographs in 10 classes, 3x32x32: 50000 for training, 10000 for testing",
+            true, make_cifar10, [](const std::string& root) { return status_of(files10(), root); }};
 }
 
 DataEntry cifar100_data() {
-    return {
-        {"cifar100",
-         "photographs in 100 classes, 3x32x32: 50000 for training, 10000 for testing",
-         {root_parameter(), base::Parameter::choice("labels", "\"fine\"", {"fine", "coarse"},
-                                                    "the 100 classes, or their 20 superclasses")}},
-        true,
-        [](const base::Json& spec, const DataContext&) {
-            return cifar_sets(spec, files100(),
-                              spec.at("labels") == "fine" ? kCifar100 : kCifar100Coarse);
-        },
-        [](const std::string& root) { return status_of(files100(), root); }};
+    return {"cifar100",
+            "photographs in 100 classes, 3x32x32: 50000 for training, 10000 for testing", true,
+            make_cifar100, [](const std::string& root) { return status_of(files100(), root); }};
 }
 
 }  // namespace dbench::data

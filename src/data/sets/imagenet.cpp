@@ -18,7 +18,6 @@ namespace dbench::data {
 namespace {
 
 namespace fs = std::filesystem;
-using base::Json;
 using base::Parameter;
 using base::UserError;
 
@@ -89,29 +88,63 @@ private:
     Normalization normalization_;
 };
 
+struct ImagenetSpec : RootSpec {
+    std::string train, test;  ///< Folders with a folder per class, or packed files.
+    int64_t size;             ///< Width and height in pixels.
+    ClassBy class_by;
+    bool check;  ///< Check every file of a folder before the run.
+
+    static const base::Section<ImagenetSpec>& section();
+};
+
+const base::Section<ImagenetSpec>& ImagenetSpec::section() {
+    using S = ImagenetSpec;
+    static const base::Section<S> keys{
+        {RootSpec::section().parameters().front(), &S::root},
+        {Parameter::text("train", "\"train\"",
+                         "the folder that holds one folder per class, or a file made by "
+                         "dbench data pack; relative to imagenet in the root, or to the root"),
+         &S::train},
+        {Parameter::text("test", "\"val\"", "the same for testing"), &S::test},
+        {Parameter::integer("size", "224",
+                            "width and height in pixels to which photographs are resized")
+             .at_least(1)
+             .at_most(4096),
+         &S::size},
+        {base::Words<ClassBy>("class_by", {{"folder", ClassBy::folder}, {"name", ClassBy::name}},
+                              ClassBy::folder,
+                              "folder: the name of the folder is the class; name: the class is "
+                              "the file name up to the first _ or ."),
+         &S::class_by},
+        {Parameter::flag("check", "true",
+                         "check the beginning and the end of every file of a folder before "
+                         "the run"),
+         &S::check},
+    };
+    return keys;
+}
+
 // Returns the folders in which relative paths are searched: ROOT/imagenet, ROOT, and the current
 // folder.
-std::vector<fs::path> places(const Json& spec) {
+std::vector<fs::path> places(const ImagenetSpec& spec) {
     std::vector<fs::path> all;
     const char* variable = std::getenv("DBENCH_DATA");
     const std::string standard = variable != nullptr ? variable : "";
-    const fs::path root =
-        spec.at("root").is_string() ? spec.at("root").get<std::string>() : standard;
+    const fs::path root = spec.root.value_or(standard);
     if (!root.empty()) all = {root / kImagenetFolder, root};
     all.emplace_back();
     return all;
 }
 
-std::shared_ptr<const Photographs> read_imagenet(const Json& spec, const std::string& split) {
-    const fs::path wanted = spec.at(split).get<std::string>();
+// Reads the set at `wanted`, the value of /data/`split`.
+std::shared_ptr<const Photographs> read_imagenet(const ImagenetSpec& spec, const fs::path& wanted,
+                                                 const std::string& split) {
     std::error_code ignored;
     std::string tried;
     for (const fs::path& place : places(spec)) {
         const fs::path path = place / wanted;
         if (fs::is_directory(path, ignored)) {
-            const bool by_name = spec.at("class_by") == "name";
-            return photographs_in(path.string(), by_name ? ClassBy::name : ClassBy::folder,
-                                  spec.at("check").get<bool>());
+            return photographs_in(path.string(), spec.class_by, spec.check);
         }
         if (fs::exists(path, ignored)) return packed_photographs(path.string());
         tried += (tried.empty() ? "" : ", ") + path.string();
@@ -140,13 +173,12 @@ std::vector<int64_t> labels_among(const std::vector<std::string>& classes,
     return labels;
 }
 
-DataSets make_imagenet(const Json& spec, const DataContext&) {
-    const auto size = spec.at("size").get<int64_t>();
+DataSets make_imagenet(const ImagenetSpec& spec, const DataSpec& common, const DataContext&) {
+    const int64_t size = spec.size;
     const Normalization published = {{0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}};
-    const auto normalization =
-        chosen_normalization(DataSpec::section().read(spec).normalize, published);
-    const auto train = read_imagenet(spec, "train");
-    const auto test = spec.at("test") == spec.at("train") ? train : read_imagenet(spec, "test");
+    const auto normalization = chosen_normalization(common.normalize, published);
+    const auto train = read_imagenet(spec, spec.train, "train");
+    const auto test = spec.test == spec.train ? train : read_imagenet(spec, spec.test, "test");
     const auto classes = static_cast<int64_t>(train->classes.size());
     const auto set_of = [&](const std::shared_ptr<const Photographs>& photographs) {
         return std::make_shared<PhotographSet>(
@@ -175,27 +207,10 @@ DataStatus imagenet_status(const std::string& root) {
 }  // namespace
 
 DataEntry imagenet_data() {
-    return {{"imagenet",
-             "JPEG photographs of any size, in one folder per class or packed into one file; "
-             "decoded when they are used",
-             {root_parameter(),
-              Parameter::text("train", "\"train\"",
-                              "the folder that holds one folder per class, or a file made by "
-                              "dbench data pack; relative to imagenet in the root, or to the root"),
-              Parameter::text("test", "\"val\"", "the same for testing"),
-              Parameter::integer("size", "224",
-                                 "width and height in pixels to which photographs are resized")
-                  .at_least(1)
-                  .at_most(4096),
-              Parameter::choice("class_by", "\"folder\"", {"folder", "name"},
-                                "folder: the name of the folder is the class; name: the class is "
-                                "the file name up to the first _ or ."),
-              Parameter::flag("check", "true",
-                              "check the beginning and the end of every file of a folder before "
-                              "the run")}},
-            true,
-            make_imagenet,
-            imagenet_status};
+    return {"imagenet",
+            "JPEG photographs of any size, in one folder per class or packed into one file; "
+            "decoded when they are used",
+            true, make_imagenet, imagenet_status};
 }
 
 }  // namespace dbench::data

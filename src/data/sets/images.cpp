@@ -18,7 +18,6 @@ namespace dbench::data {
 namespace {
 
 namespace fs = std::filesystem;
-using base::Json;
 using base::Parameter;
 using base::UserError;
 
@@ -91,18 +90,32 @@ Images read_folder(const std::string& folder, const std::string& key,
     return images;
 }
 
-DataSets make_images(const Json& spec, const DataContext&) {
-    const auto train_folder = spec.at("train").get<std::string>();
-    const auto classes = classes_in(train_folder, "/data/train");
-    Images train = read_folder(train_folder, "/data/train", classes, {});
+struct ImagesSpec {
+    std::string train, test;  ///< Folders that hold one folder per class.
+
+    static const base::Section<ImagesSpec>& section();
+};
+
+const base::Section<ImagesSpec>& ImagesSpec::section() {
+    static const base::Section<ImagesSpec> keys{
+        {Parameter::text("train", "", "the folder that holds one folder per class"),
+         &ImagesSpec::train},
+        {Parameter::text("test", "", "the same for testing, with the same class names"),
+         &ImagesSpec::test},
+    };
+    return keys;
+}
+
+DataSets make_images(const ImagesSpec& spec, const DataSpec& common, const DataContext&) {
+    const auto classes = classes_in(spec.train, "/data/train");
+    Images train = read_folder(spec.train, "/data/train", classes, {});
     Images like;
     like.channels = train.channels;
     like.height = train.height;
     like.width = train.width;
-    Images test = read_folder(spec.at("test").get<std::string>(), "/data/test", classes, like);
+    Images test = read_folder(spec.test, "/data/test", classes, like);
 
-    const auto normalization =
-        chosen_normalization(DataSpec::section().read(spec).normalize, measured(train));
+    const auto normalization = chosen_normalization(common.normalize, measured(train));
     const auto count = static_cast<int64_t>(classes.size());
     DataSets sets;
     sets.checksums = {{"train", digest(train.pixels)}, {"test", digest(test.pixels)}};
@@ -114,13 +127,9 @@ DataSets make_images(const Json& spec, const DataContext&) {
 }  // namespace
 
 DataEntry images_data() {
-    return {{"images",
-             "PNG, PPM or PGM pictures of one size, in one folder per class; its name is the class",
-             {Parameter::text("train", "", "the folder that holds one folder per class"),
-              Parameter::text("test", "", "the same for testing, with the same class names")}},
-            true,
-            make_images,
-            [](const std::string&) {
+    return {"images",
+            "PNG, PPM or PGM pictures of one size, in one folder per class; its name is the class",
+            true, make_images, [](const std::string&) {
                 return DataStatus{"images", true, "your folders, named in a spec"};
             }};
 }

@@ -94,41 +94,39 @@ std::shared_ptr<const Dataset> read_split_mnist(const Kind& kind, const std::str
     return image_set(std::move(images), 10, normalization);
 }
 
-DataSets make_mnist(const Kind& kind, const base::Json& spec) {
-    const std::string root = data_root(spec, kind.folders.front(), kind.source);
+DataSets read_mnist(const Kind& kind, const RootSpec& spec, const DataSpec& common) {
+    const std::string root = data_root(spec.root, kind.folders.front(), kind.source);
     const std::string folder = folder_of_mnist(kind, root);
     if (folder.empty()) {
         throw base::UserError(std::string("/data/root: ") + kind.title + " was not found (" +
                               missing_mnist(kind, root) + "): get the four files from " +
                               kind.source);
     }
-    const auto normalization =
-        chosen_normalization(DataSpec::section().read(spec).normalize, kind.published);
+    const auto normalization = chosen_normalization(common.normalize, kind.published);
     DataSets sets;
     sets.train = read_split_mnist(kind, folder, "train", 60000, normalization, sets);
     sets.test = read_split_mnist(kind, folder, "t10k", 10000, normalization, sets);
     return sets;
 }
 
+DataSets make_mnist(const RootSpec& spec, const DataSpec& common, const DataContext&) {
+    return read_mnist(mnist(), spec, common);
+}
+
+DataSets make_fashion_mnist(const RootSpec& spec, const DataSpec& common, const DataContext&) {
+    return read_mnist(fashion_mnist(), spec, common);
+}
+
 }  // namespace
 
 DataEntry mnist_data() {
-    return {{"mnist",
-             "handwritten digits, 1x28x28: 60000 for training, 10000 for testing",
-             {root_parameter()}},
-            true,
-            [](const base::Json& spec, const DataContext&) { return make_mnist(mnist(), spec); },
-            [](const std::string& root) { return mnist_status(mnist(), root); }};
+    return {"mnist", "handwritten digits, 1x28x28: 60000 for training, 10000 for testing", true,
+            make_mnist, [](const std::string& root) { return mnist_status(mnist(), root); }};
 }
 
 DataEntry fashion_mnist_data() {
-    return {{"fashion_mnist",
-             "articles of clothing, 1x28x28: 60000 for training, 10000 for testing",
-             {root_parameter()}},
-            true,
-            [](const base::Json& spec, const DataContext&) {
-                return make_mnist(fashion_mnist(), spec);
-            },
+    return {"fashion_mnist", "articles of clothing, 1x28x28: 60000 for training, 10000 for testing",
+            true, make_fashion_mnist,
             [](const std::string& root) { return mnist_status(fashion_mnist(), root); }};
 }
 

@@ -70,8 +70,17 @@ std::vector<std::string> read_multi30k(const std::string& folder, const File& fi
     return lines_of(contents.bytes);
 }
 
-DataSets make_multi30k(const base::Json& spec, const DataContext&) {
-    const std::string root = data_root(spec, kMulti30kFolder, kMulti30kSource);
+struct Multi30kSpec : RootSpec, PiecesSpec {
+    static const base::Section<Multi30kSpec>& section();
+};
+
+const base::Section<Multi30kSpec>& Multi30kSpec::section() {
+    static const base::Section<Multi30kSpec> keys{{}, RootSpec::section(), PiecesSpec::section()};
+    return keys;
+}
+
+DataSets make_multi30k(const Multi30kSpec& spec, const DataSpec&, const DataContext&) {
+    const std::string root = data_root(spec.root, kMulti30kFolder, kMulti30kSource);
     const std::string folder = folder_of_multi30k(root);
     if (folder.empty()) {
         throw base::UserError(std::string("/data/root: Multi30k was not found (no ") +
@@ -92,13 +101,10 @@ DataSets make_multi30k(const base::Json& spec, const DataContext&) {
 }  // namespace
 
 DataEntry multi30k_data() {
-    return {{"multi30k",
-             "Multi30k, English to German: 29000 pairs of sentences for training, 1014 for "
-             "validation, 1000 for testing",
-             with_vocabulary({root_parameter()})},
-            false,
-            make_multi30k,
-            multi30k_status};
+    return {"multi30k",
+            "Multi30k, English to German: 29000 pairs of sentences for training, 1014 for "
+            "validation, 1000 for testing",
+            false, make_multi30k, multi30k_status};
 }
 
 }  // namespace dbench::data

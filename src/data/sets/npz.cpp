@@ -98,7 +98,9 @@ struct Shape {
     }
 };
 
-Shape shape_of(const Array& x, const std::string& layout) {
+enum class ChannelOrder : uint8_t { automatic, first, last };
+
+Shape shape_of(const Array& x, ChannelOrder layout) {
     std::vector<int64_t> lengths(x.array.shape.begin() + 1, x.array.shape.end());
     if (lengths.empty()) return {{1}};
     if (lengths.size() == 1) return {lengths};
@@ -106,10 +108,11 @@ Shape shape_of(const Array& x, const std::string& layout) {
     if (lengths.size() > 3) x.refuse("has more than four dimensions: reshape it to (N, features)");
     const auto channels = [](int64_t length) { return length == 1 || length == 3; };
     const bool first = channels(lengths[0]), last = channels(lengths[2]);
-    if (layout == "auto" && first == last) {
+    if (layout == ChannelOrder::automatic && first == last) {
         x.refuse("may have its channels first or last: set /data/layout");
     }
-    if (layout == "channels_first" || (layout == "auto" && first)) return {lengths};
+    if (layout == ChannelOrder::first || (layout == ChannelOrder::automatic && first))
+        return {lengths};
     return {{lengths[2], lengths[0], lengths[1]}, true};
 }
 
@@ -181,18 +184,46 @@ void refuse_of_numbers(const DataSpec& common, const Array& x) {
     }
 }
 
-DataSets make_npz(const Json& spec, const DataContext&) {
-    const Zip train_file(spec.at("train").get<std::string>());
-    const bool own_file = spec.at("test").is_string();
+struct NpzSpec {
+    std::string train;
+    std::optional<std::string> test;  ///< Empty: the file of `train`.
+    ChannelOrder layout;
+
+    static const base::Section<NpzSpec>& section();
+};
+
+const base::Section<NpzSpec>& NpzSpec::section() {
+    static const base::Section<NpzSpec> keys{
+        {Parameter::text("train", "", "the file, which holds x and y, or x_train and y_train"),
+         &NpzSpec::train},
+        {Parameter::text(
+             "test", "null",
+             "the file, which holds x and y, or x_test and y_test; null: the file of train")
+             .or_null(),
+         &NpzSpec::test},
+        {base::Words<ChannelOrder>(
+             "layout",
+             {{"auto", ChannelOrder::automatic},
+              {"channels_first", ChannelOrder::first},
+              {"channels_last", ChannelOrder::last}},
+             ChannelOrder::automatic,
+             "of images: (N, C, H, W) or (N, H, W, C); auto: by the axis of length 1 or 3"),
+         &NpzSpec::layout},
+    };
+    return keys;
+}
+
+DataSets make_npz(const NpzSpec& spec, const DataSpec& common, const DataContext&) {
+    const Zip train_file(spec.train);
+    const bool own_file = spec.test.has_value();
     std::optional<Zip> other;
-    if (own_file) other.emplace(spec.at("test").get<std::string>());
+    if (own_file) other.emplace(*spec.test);
     const Zip& test_file = own_file ? *other : train_file;
     const Split train = read_split_npz(train_file, "train", own_file);
     const Split test = read_split_npz(test_file, "test", own_file);
 
-    const auto layout = spec.at("layout").get<std::string>();
-    const Shape shape = shape_of(train.x, layout);
-    if (shape_of(test.x, layout).lengths != shape.lengths ||
+    const Shape shape = shape_of(train.x, spec.layout);
+    if (shape_of(test.x, spec.layout).lengths != shape.lengths ||
         test.x.array.kind != train.x.array.kind) {
         test.x.refuse("differs from the training samples in shape or type");
     }
@@ -212,7 +243,6 @@ DataSets make_npz(const Json& spec, const DataContext&) {
             sets.checksums.emplace_back(name, digest(file->bytes()));
         }
     }
-    const DataSpec common = DataSpec::section().read(spec);
     if (train.x.array.kind == "u1" && shape.image() && classes > 0) {
         Images images = images_of(train.x, shape, labels);
         const auto normalization = chosen_normalization(common.normalize, measured(images));
@@ -229,19 +259,9 @@ DataSets make_npz(const Json& spec, const DataContext&) {
 }  // namespace
 
 DataEntry npz_data() {
-    return {{"npz",
-             "arrays x (samples first) and y (labels, or real targets) from NumPy's .npz files",
-             {Parameter::text("train", "", "the file, which holds x and y, or x_train and y_train"),
-              Parameter::text(
-                  "test", "null",
-                  "the file, which holds x and y, or x_test and y_test; null: the file of train")
-                  .or_null(),
-              Parameter::choice(
-                  "layout", "\"auto\"", {"auto", "channels_first", "channels_last"},
-                  "of images: (N, C, H, W) or (N, H, W, C); auto: by the axis of length 1 or 3")}},
-            true,
-            make_npz,
-            [](const std::string&) {
+    return {"npz",
+            "arrays x (samples first) and y (labels, or real targets) from NumPy's .npz files",
+            true, make_npz, [](const std::string&) {
                 return DataStatus{"npz", true, "your files, named in a spec"};
             }};
 }

@@ -3,7 +3,6 @@
 #include "data/sets/pairs.hpp"
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
 
@@ -18,9 +17,10 @@ namespace {
 
 constexpr int64_t kPairsMost = int64_t{1} << 31;
 
-std::vector<std::string> read_pairs(const base::Json& spec, const std::string& key,
+/// Reads the lines of the file `name`, the value of /data/`key`.
+std::vector<std::string> read_pairs(const std::string& name, const std::string& key,
                                     DataSets& sets) {
-    const std::string path = named_file(spec.at(key).get<std::string>(), key);
+    const std::string path = named_file(name, key);
     const DataFile file = read_data_file(path, kPairsMost, "its source");
     if (file.size > kPairsMost) {
         throw base::UserError(path + ": is longer than 2 GiB: use a part of it");
@@ -39,18 +39,17 @@ ParallelText lines(const ParallelText& text, size_t first, size_t last) {
     return {part(text.source), part(text.target)};
 }
 
-BytePairs learnt(const base::Json& spec, const ParallelText& train) {
+BytePairs learnt(int64_t vocabulary, const ParallelText& train) {
     std::vector<std::string> lines = train.source;
     lines.insert(lines.end(), train.target.begin(), train.target.end());
-    return {lines, spec.at("vocabulary").get<int64_t>()};
+    return {lines, vocabulary};
 }
 
-/// Returns the requested number of pieces of the file that /data/pieces names; adds its digest to
-/// the checksums.
-BytePairs of_file(const base::Json& spec, DataSets& sets) {
-    const std::string path = named_file(spec.at("pieces").get<std::string>(), "pieces");
+/// Returns the first `wanted` pieces of the file `name`, the value of /data/pieces; adds its digest
+/// to the checksums.
+BytePairs of_file(const std::string& name, int64_t wanted, DataSets& sets) {
+    const std::string path = named_file(name, "pieces");
     const BytePairs all = read_pieces(path);
-    const auto wanted = spec.at("vocabulary").get<int64_t>();
     if (wanted > all.size()) {
         throw base::UserError("/data/vocabulary: " + std::to_string(wanted) + " is more than the " +
                               std::to_string(all.size()) + " pieces of " + path +
@@ -62,12 +61,27 @@ BytePairs of_file(const base::Json& spec, DataSets& sets) {
     return all.first(wanted);
 }
 
-DataSets make_pairs(const base::Json& spec, const DataContext&) {
+struct PairsSpec : PiecesSpec {
+    std::string source, target;  ///< The file to translate, and its translation.
+
+    static const base::Section<PairsSpec>& section();
+};
+
+const base::Section<PairsSpec>& PairsSpec::section() {
+    static const base::Section<PairsSpec> keys{
+        {{base::Parameter::text("source", "", "the file to translate"), &PairsSpec::source},
+         {base::Parameter::text("target", "", "its translation"), &PairsSpec::target}},
+        PiecesSpec::section()};
+    return keys;
+}
+
+DataSets make_pairs(const PairsSpec& spec, const DataSpec&, const DataContext&) {
     DataSets sets;
-    const ParallelText all{read_pairs(spec, "source", sets), read_pairs(spec, "target", sets)};
+    const ParallelText all{read_pairs(spec.source, "source", sets),
+                           read_pairs(spec.target, "target", sets)};
     const size_t count = all.source.size();
     if (count != all.target.size() || count < 2) {
-        throw base::UserError("/data/target: " + spec.at("target").get<std::string>() + " has " +
+        throw base::UserError("/data/target: " + spec.target + " has " +
                               std::to_string(all.target.size()) + " lines, and /data/source " +
                               std::to_string(count) +
                               ": name two files with the same number of lines (at least two) that "
@@ -87,23 +101,26 @@ std::vector<std::string> lines_of(const std::vector<uint8_t>& text) {
     return out;
 }
 
-std::vector<base::Parameter> with_vocabulary(std::vector<base::Parameter> parameters) {
-    parameters.push_back(
-        base::Parameter::integer("vocabulary", "4000", "byte-pair pieces of both languages")
-            .at_least(BytePairs::kMerged)
-            .at_most(1 << 24));
-    parameters.push_back(
-        base::Parameter::text("pieces", "null",
-                              "a file made by `dbench data pieces`, whose first pieces "
-                              "are used; null: learn them from the training text")
-            .or_null());
-    return parameters;
+const base::Section<PiecesSpec>& PiecesSpec::section() {
+    static const base::Section<PiecesSpec> keys{
+        {base::Parameter::integer("vocabulary", "4000", "byte-pair pieces of both languages")
+             .at_least(BytePairs::kMerged)
+             .at_most(1 << 24),
+         &PiecesSpec::vocabulary},
+        {base::Parameter::text("pieces", "null",
+                               "a file made by `dbench data pieces`, whose first pieces "
+                               "are used; null: learn them from the training text")
+             .or_null(),
+         &PiecesSpec::pieces},
+    };
+    return keys;
 }
 
-void add_pairs(DataSets& sets, const base::Json& spec, const ParallelText& train,
+void add_pairs(DataSets& sets, const PiecesSpec& spec, const ParallelText& train,
                const ParallelText& validation, const ParallelText& test) {
-    const auto pieces = std::make_shared<const BytePairs>(
-        spec.at("pieces").is_null() ? learnt(spec, train) : of_file(spec, sets));
+    const auto pieces =
+        std::make_shared<const BytePairs>(spec.pieces ? of_file(*spec.pieces, spec.vocabulary, sets)
+                                                      : learnt(spec.vocabulary, train));
     sets.checksums.emplace_back("byte pairs", digest(pieces->text()));
     const auto pairs = [&](const ParallelText& of) {
         return sentence_pairs(of.source, of.target, pieces);
@@ -114,14 +131,10 @@ void add_pairs(DataSets& sets, const base::Json& spec, const ParallelText& train
 }
 
 DataEntry pairs_data() {
-    return {{"pairs",
-             "two text files that translate each other line by line; the last tenth is for "
-             "testing",
-             with_vocabulary({base::Parameter::text("source", "", "the file to translate"),
-                              base::Parameter::text("target", "", "its translation")})},
-            false,
-            make_pairs,
-            [](const std::string&) {
+    return {"pairs",
+            "two text files that translate each other line by line; the last tenth is for "
+            "testing",
+            false, make_pairs, [](const std::string&) {
                 return DataStatus{"pairs", true, "your files, named in a spec"};
             }};
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.hpp"
@@ -12,7 +11,6 @@
 namespace dbench::data {
 namespace {
 
-using base::Json;
 using base::Parameter;
 using base::Random;
 using base::random_stream;
@@ -24,17 +22,16 @@ public:
 
     // Adds a sample. Feature k has the standard deviation condition^(-k / (2 (d - 1))), so the
     // eigenvalues of the covariance fall geometrically from 1 to 1 / condition.
-    void add(Random random, const Json& spec, const std::vector<double>& optimum) {
-        const auto condition = spec.at("condition").get<double>();
+    void add(Random random, const RegressionSpec& spec, const std::vector<double>& optimum) {
         const auto last = static_cast<double>(dimension_ - 1);
         double target = 0;
         for (int64_t k = 0; k < dimension_; ++k) {
             const double place = dimension_ > 1 ? static_cast<double>(k) / last : 0;
-            const double feature = std::pow(condition, -place / 2) * random.normal();
+            const double feature = std::pow(spec.condition, -place / 2) * random.normal();
             features_.push_back(feature);
             target += feature * optimum[k];
         }
-        targets_.push_back(target + spec.at("noise").get<double>() * random.normal());
+        targets_.push_back(target + spec.noise * random.normal());
     }
 
     int64_t size() const override { return static_cast<int64_t>(targets_.size()); }
@@ -60,20 +57,18 @@ private:
     std::vector<double> targets_;   // (N).
 };
 
-DataSets make_regression(const Json& spec, const DataContext& context) {
-    const auto samples = spec.at("samples").get<uint64_t>();
-    const auto dimension = spec.at("dimension").get<int64_t>();
-    auto train = std::make_shared<Regression>(dimension);
+DataSets make_regression(const RegressionSpec& spec, const DataSpec&, const DataContext& context) {
+    auto train = std::make_shared<Regression>(spec.dimension);
     for (int64_t i = 0; i < context.replicas; ++i) {
         const auto optimum = regression_optimum(spec, context.seed, i);
-        for (uint64_t k = 0; k < samples; ++k) {
+        for (int64_t k = 0; k < spec.samples; ++k) {
             train->add(random_stream(context.seed, RegressionStream::train_sample, i, k), spec,
                        optimum);
         }
     }
-    auto test = std::make_shared<Regression>(dimension);
+    auto test = std::make_shared<Regression>(spec.dimension);
     const auto common = regression_optimum(spec, context.seed, -1);
-    for (uint64_t k = 0; k < spec.at("test").get<uint64_t>(); ++k) {
+    for (int64_t k = 0; k < spec.test; ++k) {
         test->add(random_stream(context.seed, RegressionStream::test_sample, k), spec, common);
     }
     DataSets sets;
@@ -84,36 +79,44 @@ DataSets make_regression(const Json& spec, const DataContext& context) {
 
 }  // namespace
 
-std::vector<double> regression_optimum(const Json& spec, uint64_t seed, int64_t replica) {
-    std::vector<double> optimum(spec.at("dimension").get<size_t>());
+const base::Section<RegressionSpec>& RegressionSpec::section() {
+    using S = RegressionSpec;
+    static const base::Section<S> keys{
+        {Parameter::integer("samples", "64", "training samples per replica")
+             .at_least(1)
+             .at_most(1e7),
+         &S::samples},
+        {Parameter::integer("dimension", "20", "features").at_least(1).at_most(1e6), &S::dimension},
+        {Parameter::number("heterogeneity", "1",
+                           "how far the optimum of a replica is from the common one")
+             .at_least(0),
+         &S::heterogeneity},
+        {Parameter::number("noise", "0.1", "standard deviation of the targets' noise").at_least(0),
+         &S::noise},
+        {Parameter::number("condition", "10", "condition number of the features' covariance")
+             .at_least(1),
+         &S::condition},
+        {Parameter::integer("test", "256", "test samples, from the common optimum").at_least(1),
+         &S::test},
+    };
+    return keys;
+}
+
+std::vector<double> regression_optimum(const RegressionSpec& spec, uint64_t seed, int64_t replica) {
+    std::vector<double> optimum(static_cast<size_t>(spec.dimension));
     Random common = random_stream(seed, RegressionStream::common_optimum);
     for (double& each : optimum) each = common.normal();
     if (replica < 0) return optimum;
-    const auto heterogeneity = spec.at("heterogeneity").get<double>();
     Random own = random_stream(seed, RegressionStream::own_optimum, replica);
-    for (double& each : optimum) each += heterogeneity * own.normal();
+    for (double& each : optimum) each += spec.heterogeneity * own.normal();
     return optimum;
 }
 
 DataEntry regression_data() {
-    return {
-        {"regression",
-         "generated linear regression; with the partition contiguous, every replica has its own "
-         "optimum",
-         {Parameter::integer("samples", "64", "training samples per replica")
-              .at_least(1)
-              .at_most(1e7),
-          Parameter::integer("dimension", "20", "features").at_least(1).at_most(1e6),
-          Parameter::number("heterogeneity", "1",
-                            "how far the optimum of a replica is from the common one")
-              .at_least(0),
-          Parameter::number("noise", "0.1", "standard deviation of the targets' noise").at_least(0),
-          Parameter::number("condition", "10", "condition number of the features' covariance")
-              .at_least(1),
-          Parameter::integer("test", "256", "test samples, from the common optimum").at_least(1)}},
-        false,
-        make_regression,
-        nullptr};
+    return {"regression",
+            "generated linear regression; with the partition contiguous, every replica has its own "
+            "optimum",
+            false, make_regression, nullptr};
 }
 
 }  // namespace dbench::data

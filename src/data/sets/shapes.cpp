@@ -1,6 +1,5 @@
 // The data set shapes: figures drawn from the seed, so that a first run needs no download.
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/streams.hpp"
@@ -28,17 +27,38 @@ Images draw(uint64_t seed, ShapesStream split, int64_t count, double difficulty)
     return images;
 }
 
-DataSets make_shapes(const base::Json& spec, const DataContext& context) {
+struct ShapesSpec {
+    int64_t train, test;  ///< Numbers of images.
+    double difficulty;
+
+    static const base::Section<ShapesSpec>& section();
+};
+
+const base::Section<ShapesSpec>& ShapesSpec::section() {
+    static const base::Section<ShapesSpec> keys{
+        {Parameter::integer("train", "8000", "training images").at_least(1).at_most(1e7),
+         &ShapesSpec::train},
+        {Parameter::integer("test", "2000", "test images").at_least(1).at_most(1e7),
+         &ShapesSpec::test},
+        {Parameter::number("difficulty", "0.5",
+                           "0: centred, upright, clear; 1: any place, size, rotation and "
+                           "colour, noise and distracting marks")
+             .at_least(0)
+             .at_most(1),
+         &ShapesSpec::difficulty},
+    };
+    return keys;
+}
+
+DataSets make_shapes(const ShapesSpec& spec, const DataSpec& common, const DataContext& context) {
     // Measured over 20000 images of the default difficulty.
     const Normalization measured = {{0.408, 0.408, 0.408}, {0.211, 0.211, 0.211}};
-    const auto normalization =
-        chosen_normalization(DataSpec::section().read(spec).normalize, measured);
-    const auto difficulty = spec.at("difficulty").get<double>();
+    const auto normalization = chosen_normalization(common.normalize, measured);
     DataSets sets;
     for (const ShapesStream split : {ShapesStream::train, ShapesStream::test}) {
         const bool train = split == ShapesStream::train;
         const char* name = train ? "train" : "test";
-        Images images = draw(context.seed, split, spec.at(name).get<int64_t>(), difficulty);
+        Images images = draw(context.seed, split, train ? spec.train : spec.test, spec.difficulty);
         sets.checksums.emplace_back(std::string("shapes ") + name, digest(images.pixels));
         (train ? sets.train : sets.test) =
             image_set(std::move(images), kShapeClasses, normalization);
@@ -49,18 +69,8 @@ DataSets make_shapes(const base::Json& spec, const DataContext& context) {
 }  // namespace
 
 DataEntry shapes_data() {
-    return {{"shapes",
-             "figures in 10 classes, 3x32x32, drawn from the seed; needs no files",
-             {Parameter::integer("train", "8000", "training images").at_least(1).at_most(1e7),
-              Parameter::integer("test", "2000", "test images").at_least(1).at_most(1e7),
-              Parameter::number("difficulty", "0.5",
-                                "0: centred, upright, clear; 1: any place, size, rotation and "
-                                "colour, noise and distracting marks")
-                  .at_least(0)
-                  .at_most(1)}},
-            true,
-            make_shapes,
-            nullptr};
+    return {"shapes", "figures in 10 classes, 3x32x32, drawn from the seed; needs no files", true,
+            make_shapes, nullptr};
 }
 
 }  // namespace dbench::data

@@ -2,7 +2,7 @@
 // every file can be read.
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "base/error.hpp"
@@ -33,19 +33,38 @@ std::vector<int32_t> tokens_of(const DataFile& file, int64_t first, int64_t last
     return {file.bytes.begin() + first, file.bytes.begin() + last};
 }
 
-DataSets make_text(const base::Json& spec, const DataContext&) {
-    const auto length = spec.at("sequence").get<int64_t>();
-    const DataFile file = read_text(named_file(spec.at("path").get<std::string>(), "path"));
+struct TextSpec {
+    std::string path;
+    std::optional<std::string> test;  ///< Path; empty: the last tenth of `path`.
+    int64_t sequence;                 ///< Tokens per sample.
+
+    static const base::Section<TextSpec>& section();
+};
+
+const base::Section<TextSpec>& TextSpec::section() {
+    static const base::Section<TextSpec> keys{
+        {base::Parameter::text("path", "", "the file"), &TextSpec::path},
+        {base::Parameter::text("test", "null", "the file for testing; null: the last tenth of path")
+             .or_null(),
+         &TextSpec::test},
+        {sequence_parameter(), &TextSpec::sequence},
+    };
+    return keys;
+}
+
+DataSets make_text(const TextSpec& spec, const DataSpec&, const DataContext&) {
+    const int64_t length = spec.sequence;
+    const DataFile file = read_text(named_file(spec.path, "path"));
     DataSets sets;
     const auto add_digest = [&](const DataFile& each) {
         sets.checksums.emplace_back(fs::path(each.path).filename().string(), digest(each.bytes));
     };
     add_digest(file);
-    const bool own_file = spec.at("test").is_string();
+    const bool own_file = spec.test.has_value();
     const int64_t train = own_file ? file.size : file.size - file.size / 10;
     sets.train = token_set(tokens_of(file, 0, train), kBytes, length, file.path);
     if (own_file) {
-        const DataFile other = read_text(named_file(spec.at("test").get<std::string>(), "test"));
+        const DataFile other = read_text(named_file(*spec.test, "test"));
         add_digest(other);
         sets.test = token_set(tokens_of(other, 0, other.size), kBytes, length, other.path);
     } else {
@@ -58,16 +77,8 @@ DataSets make_text(const base::Json& spec, const DataContext&) {
 }  // namespace
 
 DataEntry text_data() {
-    return {{"text",
-             "any text file, byte by byte: 256 tokens; the label of each is the next one",
-             {base::Parameter::text("path", "", "the file"),
-              base::Parameter::text("test", "null",
-                                    "the file for testing; null: the last tenth of path")
-                  .or_null(),
-              sequence_parameter()}},
-            false,
-            make_text,
-            [](const std::string&) {
+    return {"text", "any text file, byte by byte: 256 tokens; the label of each is the next one",
+            false, make_text, [](const std::string&) {
                 return DataStatus{"text", true, "your files, named in a spec"};
             }};
 }

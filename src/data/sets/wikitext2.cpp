@@ -56,27 +56,44 @@ std::string read_wikitext2(const std::string& folder, const Wikitext2Part& part,
     return {file.bytes.begin(), file.bytes.end()};
 }
 
-DataSets make_wikitext2(const base::Json& spec, const DataContext&) {
-    const std::string root = data_root(spec, kWikitext2Folder, kWikitext2Source);
+struct Wikitext2Spec : RootSpec {
+    std::optional<int64_t> vocabulary;  ///< Number of words; empty: all of the training text.
+    int64_t sequence;                   ///< Tokens per sample.
+
+    static const base::Section<Wikitext2Spec>& section();
+};
+
+const base::Section<Wikitext2Spec>& Wikitext2Spec::section() {
+    static const base::Section<Wikitext2Spec> keys{
+        {RootSpec::section().parameters().front(), &RootSpec::root},
+        {base::Parameter::integer("vocabulary", "null",
+                                  "number of words: the most frequent ones; others become "
+                                  "<unk>; null: all 33278 words of the training text")
+             .at_least(2)
+             .or_null(),
+         &Wikitext2Spec::vocabulary},
+        {sequence_parameter(), &Wikitext2Spec::sequence},
+    };
+    return keys;
+}
+
+DataSets make_wikitext2(const Wikitext2Spec& spec, const DataSpec&, const DataContext&) {
+    const std::string root = data_root(spec.root, kWikitext2Folder, kWikitext2Source);
     const std::string folder = folder_of_wikitext2(root);
     if (folder.empty()) {
         throw base::UserError(std::string("/data/root: WikiText-2 was not found (no ") +
                               kWikitext2Folder + " in " + root + "): unpack " + kWikitext2Source +
                               " there, or name the folder that holds " + kWikitext2Folder);
     }
-    std::optional<int64_t> limit;
-    if (spec.at("vocabulary").is_number()) limit = spec.at("vocabulary").get<int64_t>();
-    const auto length = spec.at("sequence").get<int64_t>();
-
     DataSets sets;
     const std::string train = read_wikitext2(folder, kWikitext2Train, sets),
                       validation = read_wikitext2(folder, kWikitext2Validation, sets),
                       test = read_wikitext2(folder, kWikitext2Test, sets);
     const auto words = words_of(train);
-    const Vocabulary vocabulary(words, limit);
+    const Vocabulary vocabulary(words, spec.vocabulary);
     const auto windows = [&](const std::vector<std::string_view>& of, const Wikitext2Part& part) {
         const std::string path = (std::filesystem::path(folder) / part.name).string();
-        return token_set(vocabulary.tokens(of, path), vocabulary.size(), length, path);
+        return token_set(vocabulary.tokens(of, path), vocabulary.size(), spec.sequence, path);
     };
     sets.train = windows(words, kWikitext2Train);
     sets.validation = windows(words_of(validation), kWikitext2Validation);
@@ -87,19 +104,10 @@ DataSets make_wikitext2(const base::Json& spec, const DataContext&) {
 }  // namespace
 
 DataEntry wikitext2_data() {
-    return {{"wikitext2",
-             "WikiText-2 by words: 2088628 for training, 217646 for validation, 245569 for "
-             "testing; the label of each is the next one",
-             {root_parameter(),
-              base::Parameter::integer("vocabulary", "null",
-                                       "number of words: the most frequent ones; others become "
-                                       "<unk>; null: all 33278 words of the training text")
-                  .at_least(2)
-                  .or_null(),
-              sequence_parameter()}},
-            false,
-            make_wikitext2,
-            wikitext2_status};
+    return {"wikitext2",
+            "WikiText-2 by words: 2088628 for training, 217646 for validation, 245569 for "
+            "testing; the label of each is the next one",
+            false, make_wikitext2, wikitext2_status};
 }
 
 }  // namespace dbench::data

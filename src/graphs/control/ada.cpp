@@ -18,22 +18,48 @@ namespace {
 
 constexpr int64_t kMostEpochs = 1'000'000;
 
+struct AdaSpec {
+    std::optional<int64_t> k0;      ///< Degree at the start; empty: by the number of replicas.
+    std::optional<double> gamma_k;  ///< Decrease of the degree per epoch; empty: likewise.
+    int64_t k_min;
+    std::string family;
+    bool reversed;  ///< Uses the graphs in the opposite order.
+
+    static const base::Section<AdaSpec>& section();
+};
+
+const base::Section<AdaSpec>& AdaSpec::section() {
+    using P = base::Parameter;
+    static const base::Section<AdaSpec> keys{
+        {P::integer("k0", "null", "degree at the start; null: 10, 112 for more than 96 replicas")
+             .at_least(1)
+             .or_null(),
+         &AdaSpec::k0},
+        {P::number("gamma_k", "null",
+                   "decrease of the degree per epoch; null: 0.02, 1 above 96 replicas")
+             .at_least(0)
+             .or_null(),
+         &AdaSpec::gamma_k},
+        {P::integer("k_min", "2", "smallest degree").at_least(1), &AdaSpec::k_min},
+        {family_parameter(), &AdaSpec::family},
+        {P::flag("reversed", "false", "the same graphs in the opposite order: a control"),
+         &AdaSpec::reversed},
+    };
+    return keys;
+}
+
 class Ada final : public StagedSchedule {
 public:
-    Ada(const base::Json& spec, const GraphContext& context, const std::string& pointer)
+    Ada(const AdaSpec& spec, const GraphContext& context, const std::string& pointer)
         : StagedSchedule(context.n) {
         const bool large = context.n > 96;
-        const auto number = [&](const char* key, double standard) {
-            return spec.at(key).is_null() ? standard : spec.at(key).get<double>();
-        };
-        const double gamma = number("gamma_k", large ? 1 : 0.02);
-        const auto k0 = static_cast<int64_t>(number("k0", large ? 112 : 10));
-        const auto k_min = spec.at("k_min").get<int64_t>();
+        const double gamma = spec.gamma_k.value_or(large ? 1 : 0.02);
+        const int64_t k0 = spec.k0.value_or(large ? 112 : 10), k_min = spec.k_min;
         if (k_min > k0) {
             throw base::UserError(pointer + "/k_min: " + std::to_string(k_min) +
                                   " is above k0 = " + std::to_string(k0) + ": lower it");
         }
-        const DegreeFamily family(spec.at("family"), context, pointer);
+        const DegreeFamily family(spec.family, context, pointer);
         const auto degree = [&](int64_t epoch) {
             const double k = static_cast<double>(k0) - std::floor(gamma * double(epoch) + 1e-9);
             return family.at_least(static_cast<int64_t>(std::max(k, double(k_min))));
@@ -48,7 +74,7 @@ public:
         // With `reversed`, iteration t uses the degree of iteration end - 1 - t, even if the last
         // epoch is incomplete.
         const int64_t end = iterations > 0 ? iterations : epochs_ * per_epoch;
-        const bool reversed = spec.at("reversed");
+        const bool reversed = spec.reversed;
         for (size_t k = 0; k < parts.size(); ++k) {
             const size_t at = reversed ? parts.size() - 1 - k : k;
             const Part& part = parts[at];
@@ -101,7 +127,7 @@ private:
     int64_t epochs_ = 0, first_change_ = -1;
 };
 
-std::unique_ptr<Schedule> make_ada(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_ada(const AdaSpec& spec, const GraphContext& context,
                                    const std::string& pointer) {
     return std::make_unique<Ada>(spec, context, pointer);
 }
@@ -109,19 +135,8 @@ std::unique_ptr<Schedule> make_ada(const base::Json& spec, const GraphContext& c
 }  // namespace
 
 GraphEntry ada_entry() {
-    using P = base::Parameter;
-    return mark_run_dependent(graph_entry(
-        "ada", "degree k(e) = max(k0 - floor(gamma_k e), k_min) in epoch e",
-        {P::integer("k0", "null", "degree at the start; null: 10, 112 for more than 96 replicas")
-             .at_least(1)
-             .or_null(),
-         P::number("gamma_k", "null",
-                   "decrease of the degree per epoch; null: 0.02, 1 above 96 replicas")
-             .at_least(0)
-             .or_null(),
-         P::integer("k_min", "2", "smallest degree").at_least(1), family_parameter(),
-         P::flag("reversed", "false", "the same graphs in the opposite order: a control")},
-        make_ada));
+    return mark_run_dependent(
+        {"ada", "degree k(e) = max(k0 - floor(gamma_k e), k_min) in epoch e", make_ada});
 }
 
 }  // namespace dbench::graphs

@@ -21,10 +21,61 @@
 namespace dbench::graphs {
 namespace {
 
-double aggregate(std::vector<double> values, const std::string& how) {
+enum class Aggregate : uint8_t { mean, median, max };
+
+struct AdaVarianceSpec {
+    std::string measure;
+    base::Json tensors;  ///< "all", "weights", or a list of names.
+    Aggregate aggregate;
+    bool relative;  ///< As a share of the largest value so far.
+    double low, high;
+    int64_t patience, step;
+    base::Duration every;
+    std::optional<int64_t> k0;  ///< Degree at the start; empty: k_max.
+    int64_t k_min, k_max;
+    std::string family;
+
+    static const base::Section<AdaVarianceSpec>& section();
+};
+
+const base::Section<AdaVarianceSpec>& AdaVarianceSpec::section() {
+    using P = base::Parameter;
+    using S = AdaVarianceSpec;
+    static const base::Section<S> keys{
+        {P::choice("measure", "\"coefficient_of_variation\"",
+                   {"gini", "index_of_dispersion", "coefficient_of_variation",
+                    "quartile_coefficient", "variance", "consensus_distance"},
+                   "what is measured just before averaging"),
+         &S::measure},
+        {P::any("tensors", "\"weights\"", "all, weights, or a list of names (* matches any text)")
+             .shaped(R"({"anyOf": [{"enum": ["all", "weights"]},
+                 {"type": "array", "items": {"type": "string"}, "minItems": 1}]})"),
+         &S::tensors},
+        {base::Words<Aggregate>(
+             "aggregate",
+             {{"mean", Aggregate::mean}, {"median", Aggregate::median}, {"max", Aggregate::max}},
+             Aggregate::mean, "of the tensors' values"),
+         &S::aggregate},
+        {P::flag("relative", "true", "as a share of the largest value so far"), &S::relative},
+        {P::number("low", "0.25", "below this, fewer neighbours").at_least(0), &S::low},
+        {P::number("high", "0.5", "above this, more neighbours").at_least(0), &S::high},
+        {P::integer("patience", "2", "checks in a row before k changes").at_least(1), &S::patience},
+        {P::integer("step", "1", "degrees of the family that k changes by").at_least(1), &S::step},
+        {P::duration("every", R"({"iterations": 20})", "between checks").greater_than(0),
+         &S::every},
+        {P::integer("k0", "null", "degree at the start; null: k_max").at_least(1).or_null(),
+         &S::k0},
+        {P::integer("k_min", "2", "smallest degree").at_least(1), &S::k_min},
+        {P::integer("k_max", "10", "largest degree").at_least(1), &S::k_max},
+        {family_parameter(), &S::family},
+    };
+    return keys;
+}
+
+double aggregate(std::vector<double> values, Aggregate how) {
     if (values.empty()) return 0;
-    if (how == "max") return *std::max_element(values.begin(), values.end());
-    if (how == "median") {
+    if (how == Aggregate::max) return *std::max_element(values.begin(), values.end());
+    if (how == Aggregate::median) {
         for (const double v : values) {
             if (v != v) return v;  // a NaN cannot be sorted
         }
@@ -47,9 +98,9 @@ Measure measure_of(const std::string& name) {
     return Measure::consensus_distance;
 }
 
-MeasureRequest request_of(const base::Json& spec, const std::string& pointer) {
-    MeasureRequest request{measure_of(spec.at("measure"))};
-    const base::Json& tensors = spec.at("tensors");
+MeasureRequest request_of(const AdaVarianceSpec& spec, const std::string& pointer) {
+    MeasureRequest request{measure_of(spec.measure)};
+    const base::Json& tensors = spec.tensors;
     const auto refuse = [&] {
         throw base::UserError(pointer + "/tensors: must be \"all\", \"weights\", or a list of " +
                               "names (* matches any text); found " + base::short_text(tensors));
@@ -69,30 +120,29 @@ MeasureRequest request_of(const base::Json& spec, const std::string& pointer) {
 
 class AdaVariance final : public StagedSchedule {
 public:
-    AdaVariance(const base::Json& spec, const GraphContext& context, const std::string& pointer)
+    AdaVariance(const AdaVarianceSpec& spec, const GraphContext& context,
+                const std::string& pointer)
         : StagedSchedule(context.n),
           request_(request_of(spec, pointer)),
-          measure_(spec.at("measure")),
-          aggregate_(spec.at("aggregate")),
-          relative_(spec.at("relative")),
-          low_(spec.at("low")),
-          high_(spec.at("high")),
-          patience_(spec.at("patience")),
-          step_(spec.at("step")),
-          every_(base::to_iterations(spec.at("every"), context.run)) {
+          measure_(spec.measure),
+          aggregate_(spec.aggregate),
+          relative_(spec.relative),
+          low_(spec.low),
+          high_(spec.high),
+          patience_(spec.patience),
+          step_(spec.step),
+          every_(base::to_iterations(spec.every, context.run)) {
         if (low_ > high_) {
             throw base::UserError(pointer + "/low: " + number_text(low_) + " is above high = " +
                                   number_text(high_) + ": a band has low <= high");
         }
-        const auto k_min = spec.at("k_min").get<int64_t>();
-        const auto k_max = spec.at("k_max").get<int64_t>();
-        const int64_t k0 = spec.at("k0").is_null() ? k_max : spec.at("k0").get<int64_t>();
+        const int64_t k_min = spec.k_min, k_max = spec.k_max, k0 = spec.k0.value_or(k_max);
         if (k_min > k_max || k0 < k_min || k0 > k_max) {
             throw base::UserError(pointer + "/k0: k_min <= k0 <= k_max is needed (found " +
                                   std::to_string(k_min) + ", " + std::to_string(k0) + ", " +
                                   std::to_string(k_max) + ")");
         }
-        const DegreeFamily family(spec.at("family"), context, pointer);
+        const DegreeFamily family(spec.family, context, pointer);
         for (const int64_t k : family.between(k_min, k_max)) {
             const size_t rung = add(family.title(k), family.make(k));
             if (k == family.at_least(k0)) rung_ = rung;
@@ -151,7 +201,8 @@ protected:
 
 private:
     MeasureRequest request_;
-    std::string measure_, aggregate_;
+    std::string measure_;
+    Aggregate aggregate_;
     bool relative_;
     double low_, high_;
     int64_t patience_, step_, every_;
@@ -161,7 +212,8 @@ private:
     size_t rung_ = 0;
 };
 
-std::unique_ptr<Schedule> make_ada_variance(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_ada_variance(const AdaVarianceSpec& spec,
+                                            const GraphContext& context,
                                             const std::string& pointer) {
     return std::make_unique<AdaVariance>(spec, context, pointer);
 }
@@ -169,27 +221,9 @@ std::unique_ptr<Schedule> make_ada_variance(const base::Json& spec, const GraphC
 }  // namespace
 
 GraphEntry ada_variance_entry() {
-    using P = base::Parameter;
-    return mark_run_dependent(graph_entry(
-        "ada_variance", "degree follows the measured dispersion of parameter tensors",
-        {P::choice("measure", "\"coefficient_of_variation\"",
-                   {"gini", "index_of_dispersion", "coefficient_of_variation",
-                    "quartile_coefficient", "variance", "consensus_distance"},
-                   "what is measured just before averaging"),
-         P::any("tensors", "\"weights\"", "all, weights, or a list of names (* matches any text)")
-             .shaped(R"({"anyOf": [{"enum": ["all", "weights"]},
-                 {"type": "array", "items": {"type": "string"}, "minItems": 1}]})"),
-         P::choice("aggregate", "\"mean\"", {"mean", "median", "max"}, "of the tensors' values"),
-         P::flag("relative", "true", "as a share of the largest value so far"),
-         P::number("low", "0.25", "below this, fewer neighbours").at_least(0),
-         P::number("high", "0.5", "above this, more neighbours").at_least(0),
-         P::integer("patience", "2", "checks in a row before k changes").at_least(1),
-         P::integer("step", "1", "degrees of the family that k changes by").at_least(1),
-         P::duration("every", R"({"iterations": 20})", "between checks").greater_than(0),
-         P::integer("k0", "null", "degree at the start; null: k_max").at_least(1).or_null(),
-         P::integer("k_min", "2", "smallest degree").at_least(1),
-         P::integer("k_max", "10", "largest degree").at_least(1), family_parameter()},
-        make_ada_variance));
+    return mark_run_dependent({"ada_variance",
+                               "degree follows the measured dispersion of parameter tensors",
+                               make_ada_variance});
 }
 
 }  // namespace dbench::graphs

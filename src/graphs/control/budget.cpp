@@ -22,14 +22,49 @@ namespace {
 constexpr int64_t kMostUniform = 10'000'000;
 constexpr int64_t kIterations = 100;  // planned if a graph is examined without a run
 
+enum class BudgetOrder : uint8_t { dense_first, dense_last, uniform };
+
+struct BudgetSpec {
+    BudgetOrder order;            ///< When the dense graph is used.
+    double models;                ///< Mean models sent per replica and iteration.
+    std::optional<double> bytes;  ///< Sent by all replicas in the run, instead of `models`.
+    base::Json dense, sparse;     ///< The graphs.
+
+    static const base::Section<BudgetSpec>& section();
+};
+
+const base::Section<BudgetSpec>& BudgetSpec::section() {
+    using P = base::Parameter;
+    static const base::Section<BudgetSpec> keys{
+        {base::Words<BudgetOrder>("order",
+                                  {{"dense_first", BudgetOrder::dense_first},
+                                   {"dense_last", BudgetOrder::dense_last},
+                                   {"uniform", BudgetOrder::uniform}},
+                                  BudgetOrder::dense_first, "when the dense graph is used"),
+         &BudgetSpec::order},
+        {P::number("models", "4", "mean models sent per replica and iteration").greater_than(0),
+         &BudgetSpec::models},
+        {P::number("bytes", "null", "sent by all replicas in the run, instead of models")
+             .greater_than(0)
+             .or_null(),
+         &BudgetSpec::bytes},
+        {P::of("graphs", "dense", R"({"type": "ring_lattice", "k": 10})",
+               "the graph that sends more"),
+         &BudgetSpec::dense},
+        {P::of("graphs", "sparse", "\"ring\"", "the graph that sends less"), &BudgetSpec::sparse},
+    };
+    return keys;
+}
+
 class Budget final : public StagedSchedule {
 public:
-    Budget(const base::Json& spec, const GraphContext& context, const std::string& pointer)
+    Budget(const BudgetSpec& spec, const GraphContext& context, const std::string& pointer)
         : StagedSchedule(context.n) {
         double models[2] = {};
         for (const size_t which : {0, 1}) {
             const std::string key = which == 0 ? "dense" : "sparse";
-            const base::Json graph = resolve_graph(spec.at(key), pointer + "/" + key);
+            const base::Json graph =
+                resolve_graph(which == 0 ? spec.dense : spec.sparse, pointer + "/" + key);
             auto schedule = make_graph(graph, context, pointer + "/" + key);
             if (schedule->staged()) {
                 throw base::UserError(pointer + "/" + key + ": " + graph_title(graph) +
@@ -54,9 +89,8 @@ public:
             context.run.iterations > 0 ? context.run.iterations : kIterations;
         const double per_model =
             context.run.row_bytes * static_cast<double>(context.n) * double(iterations);
-        const bool total = !spec.at("bytes").is_null();
-        const double mean =
-            total ? spec.at("bytes").get<double>() / per_model : spec.at("models").get<double>();
+        const bool total = spec.bytes.has_value();
+        const double mean = total ? *spec.bytes / per_model : spec.models;
         if (mean < models[1] || mean > models[0]) {
             const double unit = total ? per_model : 1;
             throw base::UserError(pointer + (total ? "/bytes: " : "/models: ") +
@@ -67,7 +101,7 @@ public:
         }
         const double share = (mean - models[1]) / (models[0] - models[1]);
         const auto dense = static_cast<int64_t>(std::llround(share * double(iterations)));
-        plan(spec.at("order"), dense, iterations, pointer);
+        plan(spec.order, dense, iterations, pointer);
     }
 
     std::string nesting_problem() const override { return "spends a total over the whole run"; }
@@ -94,10 +128,9 @@ private:
         return text + ": use another dense graph, or a sparse one such as one_peer_exponential";
     }
 
-    void plan(const std::string& order, int64_t dense, int64_t iterations,
-              const std::string& pointer) {
-        if (order == "dense_first" || order == "dense_last") {
-            const bool first = order == "dense_first";
+    void plan(BudgetOrder order, int64_t dense, int64_t iterations, const std::string& pointer) {
+        if (order != BudgetOrder::uniform) {
+            const bool first = order == BudgetOrder::dense_first;
             const int64_t change = first ? dense : iterations - dense;
             if (change > 0) start_stage(0, first ? kBudgetDense : kSparse, "planned");
             if (change < iterations) start_stage(change, first ? kSparse : kBudgetDense, "planned");
@@ -119,7 +152,7 @@ private:
     }
 };
 
-std::unique_ptr<Schedule> make_budget(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_budget(const BudgetSpec& spec, const GraphContext& context,
                                       const std::string& pointer) {
     return std::make_unique<Budget>(spec, context, pointer);
 }
@@ -127,19 +160,8 @@ std::unique_ptr<Schedule> make_budget(const base::Json& spec, const GraphContext
 }  // namespace
 
 GraphEntry budget_entry() {
-    using P = base::Parameter;
-    return mark_run_dependent(graph_entry(
-        "budget", "a total of bytes, spent on a dense and a sparse graph",
-        {P::choice("order", "\"dense_first\"", {"dense_first", "dense_last", "uniform"},
-                   "when the dense graph is used"),
-         P::number("models", "4", "mean models sent per replica and iteration").greater_than(0),
-         P::number("bytes", "null", "sent by all replicas in the run, instead of models")
-             .greater_than(0)
-             .or_null(),
-         P::of("graphs", "dense", R"({"type": "ring_lattice", "k": 10})",
-               "the graph that sends more"),
-         P::of("graphs", "sparse", "\"ring\"", "the graph that sends less")},
-        make_budget));
+    return mark_run_dependent(
+        {"budget", "a total of bytes, spent on a dense and a sparse graph", make_budget});
 }
 
 }  // namespace dbench::graphs

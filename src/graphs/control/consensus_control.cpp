@@ -16,14 +16,84 @@
 namespace dbench::graphs {
 namespace {
 
+/// The keys that the algorithm consensus_control shares with the graph.
+struct TargetSpec {
+    std::optional<double> target;  ///< Consensus distance; empty: by `fraction`.
+    double fraction;               ///< Share of the largest distance so far.
+    base::Duration every;          ///< Between measurements.
+    int64_t max_rounds;            ///< Most averagings in an iteration.
+
+    static const base::Section<TargetSpec>& section();
+};
+
+const base::Section<TargetSpec>& TargetSpec::section() {
+    using P = base::Parameter;
+    static const base::Section<TargetSpec> keys{
+        {P::number("target", "null", "consensus distance; null: fraction of its running maximum")
+             .at_least(0)
+             .or_null(),
+         &TargetSpec::target},
+        {P::number("fraction", "0.5", "share of the largest distance before averaging so far")
+             .greater_than(0),
+         &TargetSpec::fraction},
+        {P::duration("every", R"({"iterations": 1})", "between measurements").greater_than(0),
+         &TargetSpec::every},
+        {P::integer("max_rounds", "8", "rounds: most averagings in an iteration").at_least(1),
+         &TargetSpec::max_rounds},
+    };
+    return keys;
+}
+
+/// The keys that only the graph has.
+struct DegreeControlSpec {
+    base::Json graph;  ///< By rounds: the static graph that averages.
+    std::string family;
+    int64_t k_min, k_max;  ///< By degree: the smallest and the largest.
+    double slack;          ///< By degree: fewer neighbours below slack * target.
+
+    static const base::Section<DegreeControlSpec>& section();
+};
+
+const base::Section<DegreeControlSpec>& DegreeControlSpec::section() {
+    using P = base::Parameter;
+    using S = DegreeControlSpec;
+    static const base::Section<S> keys{
+        {P::of("graphs", "graph", "\"ring\"", "rounds: the static graph that averages"), &S::graph},
+        {family_parameter(), &S::family},
+        {P::integer("k_min", "2", "by degree: the smallest").at_least(1), &S::k_min},
+        {P::integer("k_max", "10", "by degree: the largest").at_least(1), &S::k_max},
+        {P::number("slack", "0.5", "degree: fewer neighbours below slack * target")
+             .at_least(0)
+             .at_most(1),
+         &S::slack},
+    };
+    return keys;
+}
+
+struct ConsensusControlSpec : TargetSpec, DegreeControlSpec {
+    bool by_degree;  ///< More neighbours instead of repeated averaging.
+
+    static const base::Section<ConsensusControlSpec>& section();
+};
+
+const base::Section<ConsensusControlSpec>& ConsensusControlSpec::section() {
+    static const base::Section<ConsensusControlSpec> keys{
+        {{base::Words<bool>("by", {{"rounds", false}, {"degree", true}}, false,
+                            "repeat averaging, or use more neighbours"),
+          &ConsensusControlSpec::by_degree}},
+        TargetSpec::section(),
+        DegreeControlSpec::section()};
+    return keys;
+}
+
 /// Base class of both forms: computes the target.
 class ConsensusControl : public StagedSchedule {
 public:
-    ConsensusControl(const base::Json& spec, int n, const RunFacts& run)
+    ConsensusControl(const TargetSpec& spec, int n, const RunFacts& run)
         : StagedSchedule(n),
-          target_(spec.at("target").is_null() ? -1 : spec.at("target").get<double>()),
-          fraction_(spec.at("fraction")),
-          every_(base::to_iterations(spec.at("every"), run)) {}
+          target_(spec.target.value_or(-1)),
+          fraction_(spec.fraction),
+          every_(base::to_iterations(spec.every, run)) {}
 
     std::optional<MeasureRequest> measure_request() const override {
         return MeasureRequest{Measure::consensus_distance};
@@ -63,9 +133,9 @@ private:
 
 class ByRounds final : public ConsensusControl {
 public:
-    ByRounds(const base::Json& spec, std::string label, std::shared_ptr<const Schedule> graph,
+    ByRounds(const TargetSpec& spec, std::string label, std::shared_ptr<const Schedule> graph,
              const RunFacts& run, const std::string& pointer)
-        : ConsensusControl(spec, graph->size(), run), max_rounds_(spec.at("max_rounds")) {
+        : ConsensusControl(spec, graph->size(), run), max_rounds_(spec.max_rounds) {
         if (graph->period() != 1) {
             throw base::UserError(
                 pointer +
@@ -93,15 +163,15 @@ private:
 
 class ByDegree final : public ConsensusControl {
 public:
-    ByDegree(const base::Json& spec, const GraphContext& context, const std::string& pointer)
-        : ConsensusControl(spec, context.n, context.run), slack_(spec.at("slack")) {
-        const auto k_min = spec.at("k_min").get<int64_t>();
-        const auto k_max = spec.at("k_max").get<int64_t>();
+    ByDegree(const ConsensusControlSpec& spec, const GraphContext& context,
+             const std::string& pointer)
+        : ConsensusControl(spec, context.n, context.run), slack_(spec.slack) {
+        const int64_t k_min = spec.k_min, k_max = spec.k_max;
         if (k_min > k_max) {
             throw base::UserError(pointer + "/k_min: " + std::to_string(k_min) +
                                   " is above k_max = " + std::to_string(k_max));
         }
-        const DegreeFamily family(spec.at("family"), context, pointer);
+        const DegreeFamily family(spec.family, context, pointer);
         for (const int64_t k : family.between(k_min, k_max)) add(family.title(k), family.make(k));
         start_stage(0, 0, "start");
     }
@@ -128,12 +198,12 @@ private:
     double slack_;
 };
 
-std::unique_ptr<Schedule> make_consensus_control(const base::Json& spec,
+std::unique_ptr<Schedule> make_consensus_control(const ConsensusControlSpec& spec,
                                                  const GraphContext& context,
                                                  const std::string& pointer) {
-    if (spec.at("by") == "degree") return std::make_unique<ByDegree>(spec, context, pointer);
-    auto graph = make_graph(spec.at("graph"), context, pointer + "/graph");
-    return std::make_unique<ByRounds>(spec, graph_label(resolve_graph(spec.at("graph"), pointer)),
+    if (spec.by_degree) return std::make_unique<ByDegree>(spec, context, pointer);
+    auto graph = make_graph(spec.graph, context, pointer + "/graph");
+    return std::make_unique<ByRounds>(spec, graph_label(resolve_graph(spec.graph, pointer)),
                                       std::move(graph), context.run, pointer + "/graph");
 }
 
@@ -142,37 +212,17 @@ std::unique_ptr<Schedule> make_consensus_control(const base::Json& spec,
 std::unique_ptr<Schedule> control_consensus(const base::Json& spec,
                                             std::shared_ptr<const Schedule> graph,
                                             const RunFacts& run) {
-    return std::make_unique<ByRounds>(spec, "the graph", std::move(graph), run, "/graph");
+    return std::make_unique<ByRounds>(TargetSpec::section().read(spec), "the graph",
+                                      std::move(graph), run, "/graph");
 }
 
 std::vector<base::Parameter> consensus_control_parameters() {
-    using P = base::Parameter;
-    return {P::number("target", "null", "consensus distance; null: fraction of its running maximum")
-                .at_least(0)
-                .or_null(),
-            P::number("fraction", "0.5", "share of the largest distance before averaging so far")
-                .greater_than(0),
-            P::duration("every", R"({"iterations": 1})", "between measurements").greater_than(0),
-            P::integer("max_rounds", "8", "rounds: most averagings in an iteration").at_least(1)};
+    return TargetSpec::section().parameters();
 }
 
 GraphEntry consensus_control_entry() {
-    using P = base::Parameter;
-    std::vector<P> parameters = consensus_control_parameters();
-    parameters.insert(parameters.begin(), P::choice("by", "\"rounds\"", {"rounds", "degree"},
-                                                    "repeat averaging, or use more neighbours"));
-    for (const P& own :
-         {P::of("graphs", "graph", "\"ring\"", "rounds: the static graph that averages"),
-          family_parameter(), P::integer("k_min", "2", "by degree: the smallest").at_least(1),
-          P::integer("k_max", "10", "by degree: the largest").at_least(1),
-          P::number("slack", "0.5", "degree: fewer neighbours below slack * target")
-              .at_least(0)
-              .at_most(1)}) {
-        parameters.push_back(own);
-    }
-    return mark_run_dependent(graph_entry("consensus_control",
-                                          "keeps the consensus distance under a target",
-                                          std::move(parameters), make_consensus_control));
+    return mark_run_dependent({"consensus_control", "keeps the consensus distance under a target",
+                               make_consensus_control});
 }
 
 }  // namespace dbench::graphs

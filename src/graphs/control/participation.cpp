@@ -124,13 +124,49 @@ private:
     std::vector<std::vector<bool>> sets_;  // active replicas of each graph, by number
 };
 
-std::unique_ptr<Schedule> make_participation(const base::Json& spec, const GraphContext& context,
+enum class Policy : uint8_t { random, round_robin, slowest };
+
+struct ParticipationSpec {
+    base::Json graph;  ///< The undirected graph in which replicas take part.
+    double fraction;   ///< Share of replicas that exchange.
+    Policy policy;
+    base::Duration every;  ///< Policy slowest: between measurements of the step.
+
+    static const base::Section<ParticipationSpec>& section();
+};
+
+const base::Section<ParticipationSpec>& ParticipationSpec::section() {
+    static const base::Section<ParticipationSpec> keys{
+        {base::Parameter::of("graphs", "graph", "\"ring\"",
+                             "the undirected graph in which replicas take part"),
+         &ParticipationSpec::graph},
+        {base::Parameter::number("fraction", "0.5", "share of replicas that exchange")
+             .greater_than(0)
+             .at_most(1),
+         &ParticipationSpec::fraction},
+        {base::Words<Policy>("policy",
+                             {{"random", Policy::random},
+                              {"round_robin", Policy::round_robin},
+                              {"slowest", Policy::slowest}},
+                             Policy::random,
+                             "which: drawn anew, the next ones in order, or all but the slowest"),
+         &ParticipationSpec::policy},
+        {base::Parameter::duration("every", R"({"iterations": 10})",
+                                   "slowest: between measurements of the step")
+             .greater_than(0),
+         &ParticipationSpec::every},
+    };
+    return keys;
+}
+
+std::unique_ptr<Schedule> make_participation(const ParticipationSpec& spec,
+                                             const GraphContext& context,
                                              const std::string& pointer) {
     const int n = context.n;
     const std::shared_ptr<const Schedule> graph =
-        make_graph(spec.at("graph"), context, pointer + "/graph");
+        make_graph(spec.graph, context, pointer + "/graph");
     const StagedSchedule* plan = plan_of(*graph, pointer + "/graph");
-    if (plan && spec.at("policy") == "slowest") {
+    if (plan && spec.policy == Policy::slowest) {
         throw base::UserError(pointer +
                               "/graph: changes from graph to graph, which policy slowest does not "
                               "support: use one graph, or the policy random or round_robin");
@@ -142,13 +178,12 @@ std::unique_ptr<Schedule> make_participation(const base::Json& spec, const Graph
                               "replicas out of a directed graph would bias the average): use an "
                               "undirected graph such as ring or torus");
     }
-    const auto count =
-        std::clamp<int64_t>(std::llround(spec.at("fraction").get<double>() * n), 1, n);
-    if (spec.at("policy") == "slowest") {
+    const auto count = std::clamp<int64_t>(std::llround(spec.fraction * n), 1, n);
+    if (spec.policy == Policy::slowest) {
         return std::make_unique<SlowestOut>(graph, count,
-                                            base::to_iterations(spec.at("every"), context.run));
+                                            base::to_iterations(spec.every, context.run));
     }
-    const bool in_order = spec.at("policy").get<std::string>() == "round_robin";
+    const bool in_order = spec.policy == Policy::round_robin;
     const auto draw = [=, seed = context.seed](int64_t t) -> MatrixPtr {
         std::vector<bool> active(n, false);
         if (in_order) {
@@ -172,20 +207,9 @@ std::unique_ptr<Schedule> make_participation(const base::Json& spec, const Graph
 
 GraphEntry participation_entry() {
     return mark_run_dependent(
-        graph_entry("participation",
-                    "a graph in which only some replicas exchange per iteration, the others idle",
-                    {base::Parameter::of("graphs", "graph", "\"ring\"",
-                                         "the undirected graph in which replicas take part"),
-                     base::Parameter::number("fraction", "0.5", "share of replicas that exchange")
-                         .greater_than(0)
-                         .at_most(1),
-                     base::Parameter::choice(
-                         "policy", "\"random\"", {"random", "round_robin", "slowest"},
-                         "which: drawn anew, the next ones in order, or all but the slowest"),
-                     base::Parameter::duration("every", R"({"iterations": 10})",
-                                               "slowest: between measurements of the step")
-                         .greater_than(0)},
-                    make_participation));
+        {"participation",
+         "a graph in which only some replicas exchange per iteration, the others idle",
+         make_participation});
 }
 
 }  // namespace dbench::graphs

@@ -1,7 +1,6 @@
 #include "graphs/matrix/weights.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 
@@ -166,26 +165,31 @@ MatrixPtr metropolis_weights(TopologyPtr topology) {
     return std::make_shared<Metropolis>(std::move(topology));
 }
 
-base::Parameter lazy_parameter() {
-    return base::Parameter::number("lazy", "1", "theta: W <- (1 - theta) I + theta W")
-        .greater_than(0)
-        .at_most(1);
+const base::Section<LazySpec>& LazySpec::section() {
+    static const base::Section<LazySpec> keys{
+        {base::Parameter::number("lazy", "1", "theta: W <- (1 - theta) I + theta W")
+             .greater_than(0)
+             .at_most(1),
+         &LazySpec::lazy},
+    };
+    return keys;
 }
 
-std::vector<base::Parameter> weight_parameters() {
-    return {base::Parameter::choice(
-                "weights", "\"auto\"",
-                {"auto", "uniform", "metropolis", "max_degree", "laplacian", "column", "fastest"},
-                "mixing weights; auto: uniform on regular graphs, metropolis else"),
-            lazy_parameter()};
+const base::Section<WeightSpec>& WeightSpec::section() {
+    static const base::Section<WeightSpec> keys{
+        {{base::Parameter::choice(
+              "weights", "\"auto\"",
+              {"auto", "uniform", "metropolis", "max_degree", "laplacian", "column", "fastest"},
+              "mixing weights; auto: uniform on regular graphs, metropolis else"),
+          &WeightSpec::weights}},
+        LazySpec::section()};
+    return keys;
 }
 
-MatrixPtr weighted(const TopologyPtr& topology, const base::Json& spec,
+MatrixPtr weighted(const TopologyPtr& topology, const WeightSpec& spec,
                    const std::string& pointer) {
-    const double theta = spec.at("lazy").get<double>();
     if (topology->size() == 1) return constant_weights(topology, 1.0);
-    return lazy_matrix(
-        by_rule(spec.at("weights").get<std::string>(), topology, pointer + "/weights"), theta);
+    return lazy_matrix(by_rule(spec.weights, topology, pointer + "/weights"), spec.lazy);
 }
 
 }  // namespace dbench::graphs

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "base/family.hpp"
+#include "base/section.hpp"
 #include "graphs/matrix/matrix.hpp"
 
 namespace dbench::graphs {
@@ -34,12 +34,22 @@ MatrixPtr laplacian_weights(TopologyPtr topology, const std::string& pointer);
 /// 256 replicas or 1024 edges.
 MatrixPtr fastest_weights(TopologyPtr topology, const std::string& pointer);
 
-/// The keys `weights` and `lazy`, which end the table row of every static graph.
-std::vector<base::Parameter> weight_parameters();
-base::Parameter lazy_parameter();
+/// The key `lazy`.
+struct LazySpec {
+    double lazy;  ///< theta: W <- (1 - theta) I + theta W.
 
-/// Returns the matrix for a resolved spec object's `weights` and `lazy`. Throws UserError if the
-/// rule is not defined for the graph.
-MatrixPtr weighted(const TopologyPtr& topology, const base::Json& spec, const std::string& pointer);
+    static const base::Section<LazySpec>& section();
+};
+
+/// The keys `weights` and `lazy`, which end the section of every static graph.
+struct WeightSpec : LazySpec {
+    std::string weights;  ///< Name of the rule.
+
+    static const base::Section<WeightSpec>& section();
+};
+
+/// Returns the matrix of `topology` for these keys. Throws UserError if the rule is not defined for
+/// the graph.
+MatrixPtr weighted(const TopologyPtr& topology, const WeightSpec& spec, const std::string& pointer);
 
 }  // namespace dbench::graphs

@@ -8,7 +8,6 @@
 //     base_k            H_k across blocks of Simple Base-(k+1), or the latter if shorter
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "graphs/types/base_graph.hpp"
@@ -34,16 +33,29 @@ MatrixPtr round_matrix(int n, const WeightedRound& round) {
     return explicit_matrix(n, std::move(entries));
 }
 
+struct PeersSpec : LazySpec {
+    int64_t k;  ///< Most peers in a round.
+
+    static const base::Section<PeersSpec>& section();
+};
+
+const base::Section<PeersSpec>& PeersSpec::section() {
+    static const base::Section<PeersSpec> keys{
+        {{base::Parameter::integer("k", "1", "most peers in a round").at_least(1), &PeersSpec::k}},
+        LazySpec::section()};
+    return keys;
+}
+
 std::unique_ptr<Schedule> sequence(int n, const std::vector<WeightedRound>& rounds,
-                                   const base::Json& spec) {
+                                   const PeersSpec& spec) {
     std::vector<MatrixPtr> matrices;
     for (const auto& round : rounds) matrices.push_back(apply_lazy(round_matrix(n, round), spec));
     if (matrices.empty()) matrices.push_back(round_matrix(n, {}));  // n = 1
     return cyclic_schedule(std::move(matrices));
 }
 
-int64_t peers(const base::Json& spec, int n) {
-    return std::min<int64_t>(spec.at("k").get<int64_t>(), std::max(1, n - 1));
+int64_t peers(const PeersSpec& spec, int n) {
+    return std::min<int64_t>(spec.k, std::max(1, n - 1));
 }
 
 std::vector<int> everyone(int n) {
@@ -52,19 +64,19 @@ std::vector<int> everyone(int n) {
     return nodes;
 }
 
-std::unique_ptr<Schedule> make_simple(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_simple(const PeersSpec& spec, const GraphContext& context,
                                       const std::string&) {
     return sequence(context.n, simple_base(everyone(context.n), peers(spec, context.n)), spec);
 }
 
-std::unique_ptr<Schedule> make_base(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_base(const PeersSpec& spec, const GraphContext& context,
                                     const std::string&) {
     return sequence(context.n, base_graph(context.n, peers(spec, context.n)), spec);
 }
 
-std::unique_ptr<Schedule> make_hyper(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_hyper(const PeersSpec& spec, const GraphContext& context,
                                      const std::string& pointer) {
-    const auto k = spec.at("k").get<int64_t>();
+    const int64_t k = spec.k;
     const auto admits = [k](int64_t n) { return smooth(n, k); };
     if (!admits(context.n)) {
         refuse_size("hyper_hypercube with k = " + std::to_string(k),
@@ -73,28 +85,23 @@ std::unique_ptr<Schedule> make_hyper(const base::Json& spec, const GraphContext&
     return sequence(context.n, hyper_hypercube(everyone(context.n), k), spec);
 }
 
-base::Parameter k_parameter() {
-    return base::Parameter::integer("k", "1", "most peers in a round").at_least(1);
-}
-
 }  // namespace
 
 GraphEntry simple_base_k_entry() {
-    return graph_entry("simple_base_k", "Simple Base-(k+1): exact average in a few rounds, any n",
-                       {k_parameter(), lazy_parameter()}, make_simple);
+    return {"simple_base_k", "Simple Base-(k+1): exact average in a few rounds, any n",
+            make_simple};
 }
 
 GraphEntry base_k_entry() {
-    return graph_entry("base_k",
-                       "Base-(k+1): exact average in at most 2 log_{k+1} n + 2 rounds, any n",
-                       {k_parameter(), lazy_parameter()}, make_base);
+    return {"base_k", "Base-(k+1): exact average in at most 2 log_{k+1} n + 2 rounds, any n",
+            make_base};
 }
 
 GraphEntry hyper_hypercube_entry() {
-    return graph_entry("hyper_hypercube",
-                       "averages in groups of up to k+1, mixed radix: exact; no prime factor of n "
-                       "above k+1",
-                       {k_parameter(), lazy_parameter()}, make_hyper);
+    return {"hyper_hypercube",
+            "averages in groups of up to k+1, mixed radix: exact; no prime factor of n "
+            "above k+1",
+            make_hyper};
 }
 
 }  // namespace dbench::graphs

@@ -37,7 +37,7 @@ private:
     int n_;
 };
 
-std::unique_ptr<Schedule> make_complete(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_complete(const WeightSpec& spec, const GraphContext& context,
                                         const std::string& pointer) {
     return weighted_graph(complete_topology(context.n), spec, pointer);
 }
@@ -47,8 +47,8 @@ std::unique_ptr<Schedule> make_complete(const base::Json& spec, const GraphConte
 TopologyPtr complete_topology(int n) { return std::make_shared<Complete>(n); }
 
 GraphEntry complete_entry() {
-    return graph_entry("complete", "every replica exchanges with every other: parameter all-reduce",
-                       with_weights({}), make_complete);
+    return {"complete", "every replica exchanges with every other: parameter all-reduce",
+            make_complete};
 }
 
 }  // namespace dbench::graphs

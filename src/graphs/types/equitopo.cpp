@@ -9,7 +9,6 @@
 
 #include "graphs/types/equitopo.hpp"
 
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "base/streams.hpp"
@@ -22,12 +21,11 @@ namespace {
 constexpr int kEquitopoTries = 1000;
 
 // Draws a_1 .. a_M, each uniform in 1..n-1, until their circulant is connected.
-std::vector<int> draw_offsets(const base::Json& spec, const GraphContext& context,
+std::vector<int> draw_offsets(std::optional<int64_t> degree, const GraphContext& context,
                               const std::string& pointer) {
     const int n = context.n;
     if (n == 1) return {0};
-    const auto count =
-        spec.at("degree").is_null() ? int64_t{ceil_log2(n)} : spec.at("degree").get<int64_t>();
+    const int64_t count = degree.value_or(ceil_log2(n));
     for (uint64_t attempt = 0; attempt < kEquitopoTries; ++attempt) {
         auto random =
             base::random_stream(context.seed, base::GraphStream::equitopo_offsets, attempt);
@@ -52,18 +50,43 @@ base::Parameter equitopo_degree_parameter() {
         .or_null();
 }
 
-base::Parameter eta_parameter() {
-    return base::Parameter::number("eta", "0.5", "W <- (1 - eta) I + eta W")
-        .greater_than(0)
-        .at_most(1);
+struct EquistaticSpec : LazySpec {
+    std::optional<int64_t> degree;  ///< Number of drawn offsets; empty: ceil(log2 n).
+
+    static const base::Section<EquistaticSpec>& section();
+};
+
+const base::Section<EquistaticSpec>& EquistaticSpec::section() {
+    static const base::Section<EquistaticSpec> keys{
+        {{equitopo_degree_parameter(), &EquistaticSpec::degree}}, LazySpec::section()};
+    return keys;
+}
+
+struct EquidynSpec {
+    std::optional<int64_t> degree;  ///< Number of drawn offsets; empty: ceil(log2 n).
+    double eta;
+
+    static const base::Section<EquidynSpec>& section();
+};
+
+const base::Section<EquidynSpec>& EquidynSpec::section() {
+    static const base::Section<EquidynSpec> keys{
+        {equitopo_degree_parameter(), &EquidynSpec::degree},
+        {base::Parameter::number("eta", "0.5", "W <- (1 - eta) I + eta W")
+             .greater_than(0)
+             .at_most(1),
+         &EquidynSpec::eta},
+    };
+    return keys;
 }
 
 // Builds W = (1/M) sum over u of ((n-1)/n) P^{a_u} + (1/n) I; if undirected, averaged with its
 // transpose.
-std::unique_ptr<Schedule> make_static_equitopo(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_static_equitopo(const EquistaticSpec& spec,
+                                               const GraphContext& context,
                                                const std::string& pointer, bool directed) {
     const int n = context.n;
-    const auto offsets = draw_offsets(spec, context, pointer);
+    const auto offsets = draw_offsets(spec.degree, context, pointer);
     const double each = (n - 1.0) / n / static_cast<double>(offsets.size());
     std::map<int, double> weights{{0, 1.0 / n}};
     for (const int offset : offsets) {
@@ -73,23 +96,23 @@ std::unique_ptr<Schedule> make_static_equitopo(const base::Json& spec, const Gra
     return static_schedule(apply_lazy(circulant_matrix(n, std::move(weights)), spec));
 }
 
-std::unique_ptr<Schedule> make_directed(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_directed(const EquistaticSpec& spec, const GraphContext& context,
                                         const std::string& pointer) {
     return make_static_equitopo(spec, context, pointer, true);
 }
 
-std::unique_ptr<Schedule> make_undirected(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_undirected(const EquistaticSpec& spec, const GraphContext& context,
                                           const std::string& pointer) {
     return make_static_equitopo(spec, context, pointer, false);
 }
 
 // Uses one of the offsets per iteration: W = (1 - eta) I + eta (((n-1)/n) P^a + (1/n) I).
-std::unique_ptr<Schedule> make_od(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_od(const EquidynSpec& spec, const GraphContext& context,
                                   const std::string& pointer) {
     const int n = context.n;
-    const double moved = spec.at("eta").get<double>() * (n - 1.0) / n;
+    const double moved = spec.eta * (n - 1.0) / n;
     std::vector<MatrixPtr> matrices;
-    for (const int offset : draw_offsets(spec, context, pointer)) {
+    for (const int offset : draw_offsets(spec.degree, context, pointer)) {
         std::map<int, double> weights{{0, 1 - moved}};
         weights[offset] += moved;
         matrices.push_back(circulant_matrix(n, std::move(weights)));
@@ -102,11 +125,11 @@ std::unique_ptr<Schedule> make_od(const base::Json& spec, const GraphContext& co
 }
 
 // Scans the replicas from a random start; i is matched with i + a if both are free.
-std::unique_ptr<Schedule> make_ou(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_ou(const EquidynSpec& spec, const GraphContext& context,
                                   const std::string& pointer) {
     const int n = context.n;
-    const double weight = spec.at("eta").get<double>() * (n - 1.0) / n;
-    const auto offsets = draw_offsets(spec, context, pointer);
+    const double weight = spec.eta * (n - 1.0) / n;
+    const auto offsets = draw_offsets(spec.degree, context, pointer);
     const auto draw = [n, weight, offsets, seed = context.seed](int64_t t) {
         auto random = base::random_stream(seed, base::GraphStream::equitopo_undirected, t);
         const int64_t offset = offsets[random.below(offsets.size())];
@@ -128,25 +151,22 @@ std::unique_ptr<Schedule> make_ou(const base::Json& spec, const GraphContext& co
 }  // namespace
 
 GraphEntry u_equistatic_entry() {
-    return graph_entry("u_equistatic", "EquiTopo: circulant of random offsets, both directions",
-                       {equitopo_degree_parameter(), lazy_parameter()}, make_undirected);
+    return {"u_equistatic", "EquiTopo: circulant of random offsets, both directions",
+            make_undirected};
 }
 
 GraphEntry d_equistatic_entry() {
-    return graph_entry("d_equistatic", "EquiTopo: circulant of random offsets (directed)",
-                       {equitopo_degree_parameter(), lazy_parameter()}, make_directed);
+    return {"d_equistatic", "EquiTopo: circulant of random offsets (directed)", make_directed};
 }
 
 GraphEntry od_equidyn_entry() {
-    return graph_entry("od_equidyn",
-                       "EquiTopo, one peer: a random one of the offsets per iteration (directed)",
-                       {equitopo_degree_parameter(), eta_parameter()}, make_od);
+    return {"od_equidyn",
+            "EquiTopo, one peer: a random one of the offsets per iteration (directed)", make_od};
 }
 
 GraphEntry ou_equidyn_entry() {
-    return graph_entry("ou_equidyn",
-                       "EquiTopo, one peer: pairs at a random one of the offsets per iteration",
-                       {equitopo_degree_parameter(), eta_parameter()}, make_ou);
+    return {"ou_equidyn", "EquiTopo, one peer: pairs at a random one of the offsets per iteration",
+            make_ou};
 }
 
 }  // namespace dbench::graphs

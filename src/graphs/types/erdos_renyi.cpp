@@ -37,12 +37,28 @@ std::vector<Edge> draw(int n, double p, base::Random& random) {
     return edges;
 }
 
-std::unique_ptr<Schedule> make_erdos_renyi(const base::Json& spec, const GraphContext& context,
+struct ErdosRenyiSpec : WeightSpec {
+    std::optional<double> p;  ///< Probability of an edge; empty: min(1, 2 ln(n) / n).
+
+    static const base::Section<ErdosRenyiSpec>& section();
+};
+
+const base::Section<ErdosRenyiSpec>& ErdosRenyiSpec::section() {
+    static const base::Section<ErdosRenyiSpec> keys{
+        {{base::Parameter::number("p", "null", "probability of an edge; null: min(1, 2 ln(n) / n)")
+              .greater_than(0)
+              .at_most(1)
+              .or_null(),
+          &ErdosRenyiSpec::p}},
+        WeightSpec::section()};
+    return keys;
+}
+
+std::unique_ptr<Schedule> make_erdos_renyi(const ErdosRenyiSpec& spec, const GraphContext& context,
                                            const std::string& pointer) {
     const int n = context.n;
     const double threshold = std::log(n) / n;
-    const double p =
-        spec.at("p").is_null() ? std::min(1.0, 2 * threshold) : spec.at("p").get<double>();
+    const double p = spec.p.value_or(std::min(1.0, 2 * threshold));
     for (uint64_t attempt = 0; attempt < kErdosRenyiTries && n > 1; ++attempt) {
         auto random = base::random_stream(context.seed, base::GraphStream::erdos_renyi, attempt);
         const auto edges = draw(n, p, random);
@@ -50,7 +66,7 @@ std::unique_ptr<Schedule> make_erdos_renyi(const base::Json& spec, const GraphCo
             return weighted_graph(from_edges(n, edges, false), spec, pointer);
     }
     if (n == 1) return weighted_graph(complete_topology(1), spec, pointer);
-    throw base::UserError(pointer + "/p: " + base::short_text(spec.at("p")) +
+    throw base::UserError(pointer + "/p: " + (spec.p ? base::short_text(*spec.p) : "null") +
                           " gave no connected graph of " + std::to_string(n) + " replicas in " +
                           std::to_string(kErdosRenyiTries) +
                           " tries (connected ones are rare below ln(n)/n = " +
@@ -61,14 +77,8 @@ std::unique_ptr<Schedule> make_erdos_renyi(const base::Json& spec, const GraphCo
 }  // namespace
 
 GraphEntry erdos_renyi_entry() {
-    return graph_entry(
-        "erdos_renyi", "each pair with probability p, redrawn until connected",
-        with_weights({base::Parameter::number("p", "null",
-                                              "probability of an edge; null: min(1, 2 ln(n) / n)")
-                          .greater_than(0)
-                          .at_most(1)
-                          .or_null()}),
-        make_erdos_renyi);
+    return {"erdos_renyi", "each pair with probability p, redrawn until connected",
+            make_erdos_renyi};
 }
 
 }  // namespace dbench::graphs

@@ -22,7 +22,7 @@ int root(int64_t n) {
 }
 
 // Margulis, Gabber and Galil (1981): (x, y) of Z_m x Z_m, eight edges each.
-std::unique_ptr<Schedule> make_margulis(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_margulis(const LazySpec& spec, const GraphContext& context,
                                         const std::string& pointer) {
     const auto square = [](int64_t n) { return static_cast<int64_t>(root(n)) * root(n) == n; };
     if (!square(context.n)) {
@@ -60,7 +60,7 @@ int64_t power_mod(int64_t base, int64_t exponent, int64_t p) {
 }
 
 // x of Z_p with x - 1, x + 1 and its inverse (0 with itself); Lubotzky (1994).
-std::unique_ptr<Schedule> make_chordal(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_chordal(const LazySpec& spec, const GraphContext& context,
                                        const std::string& pointer) {
     const int p = context.n;
     if (p == 1) return static_schedule(constant_weights(complete_topology(1), 1.0));
@@ -78,13 +78,11 @@ std::unique_ptr<Schedule> make_chordal(const base::Json& spec, const GraphContex
 }  // namespace
 
 GraphEntry margulis_entry() {
-    return graph_entry("margulis", "Margulis-Gabber-Galil expander, 8 edges each; n a square",
-                       {lazy_parameter()}, make_margulis);
+    return {"margulis", "Margulis-Gabber-Galil expander, 8 edges each; n a square", make_margulis};
 }
 
 GraphEntry chordal_cycle_entry() {
-    return graph_entry("chordal_cycle", "cycle with chords to the inverse modulo n; n prime",
-                       {lazy_parameter()}, make_chordal);
+    return {"chordal_cycle", "cycle with chords to the inverse modulo n; n prime", make_chordal};
 }
 
 }  // namespace dbench::graphs

@@ -8,7 +8,6 @@
 //                            1811.10792)
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/streams.hpp"
 #include "graphs/types/families.hpp"
@@ -16,7 +15,7 @@
 namespace dbench::graphs {
 namespace {
 
-std::unique_ptr<Schedule> make_static_exponential(const base::Json& spec,
+std::unique_ptr<Schedule> make_static_exponential(const WeightSpec& spec,
                                                   const GraphContext& context,
                                                   const std::string& pointer) {
     std::vector<int64_t> offsets;
@@ -24,12 +23,46 @@ std::unique_ptr<Schedule> make_static_exponential(const base::Json& spec,
     return weighted_graph(circulant(context.n, offsets), spec, pointer);
 }
 
+enum class RoundOrder : uint8_t { cyclic, permuted, sampled };
+
+struct OnePeerSpec : LazySpec {
+    RoundOrder order;
+
+    static const base::Section<OnePeerSpec>& section();
+};
+
+const base::Section<OnePeerSpec>& OnePeerSpec::section() {
+    static const base::Section<OnePeerSpec> keys{
+        {{base::Words<RoundOrder>("order",
+                                  {{"cyclic", RoundOrder::cyclic},
+                                   {"permuted", RoundOrder::permuted},
+                                   {"sampled", RoundOrder::sampled}},
+                                  RoundOrder::cyclic, "how the rounds follow each other"),
+          &OnePeerSpec::order}},
+        LazySpec::section()};
+    return keys;
+}
+
+struct SeveralPeersSpec : LazySpec {
+    int64_t p;  ///< Peers per round.
+
+    static const base::Section<SeveralPeersSpec>& section();
+};
+
+const base::Section<SeveralPeersSpec>& SeveralPeersSpec::section() {
+    static const base::Section<SeveralPeersSpec> keys{
+        {{base::Parameter::integer("p", "2", "peers per round").at_least(1).at_most(1e6),
+          &SeveralPeersSpec::p}},
+        LazySpec::section()};
+    return keys;
+}
+
 // Builds the sequence in which round t uses offset 2^pick(t); `order` determines pick.
-std::unique_ptr<Schedule> ordered(std::vector<MatrixPtr> matrices, const std::string& order,
+std::unique_ptr<Schedule> ordered(std::vector<MatrixPtr> matrices, RoundOrder order,
                                   uint64_t seed) {
     const auto tau = matrices.size();
-    if (order == "cyclic") return cyclic_schedule(std::move(matrices));
-    if (order == "sampled") {
+    if (order == RoundOrder::cyclic) return cyclic_schedule(std::move(matrices));
+    if (order == RoundOrder::sampled) {
         return random_choice(std::move(matrices), [seed, tau](int64_t t) {
             auto random = base::random_stream(seed, base::GraphStream::exponential_sampled, t);
             return static_cast<size_t>(random.below(tau));
@@ -44,23 +77,22 @@ std::unique_ptr<Schedule> ordered(std::vector<MatrixPtr> matrices, const std::st
     });
 }
 
-std::unique_ptr<Schedule> make_one_peer_exponential(const base::Json& spec,
+std::unique_ptr<Schedule> make_one_peer_exponential(const OnePeerSpec& spec,
                                                     const GraphContext& context,
                                                     const std::string&) {
     std::vector<MatrixPtr> matrices;
-    const double theta = spec.at("lazy").get<double>();
     for (int k = 0; k < std::max(1, ceil_log2(context.n)); ++k) {
         const auto topology = circulant(context.n, {int64_t{1} << k});
-        matrices.push_back(lazy_matrix(uniform_weights(topology), theta));
+        matrices.push_back(apply_lazy(uniform_weights(topology), spec));
     }
-    return ordered(std::move(matrices), spec.at("order").get<std::string>(), context.seed);
+    return ordered(std::move(matrices), spec.order, context.seed);
 }
 
 // Round r uses the distances j (p+1)^r, j = 1..p (Assran et al. 2019), for all r with (p+1)^r < n.
 // Integer arithmetic is required: a floating-point logarithm would drop the last round for some n.
-std::unique_ptr<Schedule> make_p_peer(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_p_peer(const SeveralPeersSpec& spec, const GraphContext& context,
                                       const std::string&) {
-    const auto p = spec.at("p").get<int64_t>();
+    const int64_t p = spec.p;
     std::vector<MatrixPtr> matrices;
     for (int64_t power = 1; power == 1 || power < context.n; power *= p + 1) {
         std::vector<int64_t> offsets;
@@ -73,27 +105,20 @@ std::unique_ptr<Schedule> make_p_peer(const base::Json& spec, const GraphContext
 }  // namespace
 
 GraphEntry p_peer_exponential_entry() {
-    return graph_entry(
-        "p_peer_exponential",
-        "round r sends to the distances j (p+1)^r, j = 1..p; exact if n is a power of p+1",
-        {base::Parameter::integer("p", "2", "peers per round").at_least(1).at_most(1e6),
-         lazy_parameter()},
-        make_p_peer);
+    return {"p_peer_exponential",
+            "round r sends to the distances j (p+1)^r, j = 1..p; exact if n is a power of p+1",
+            make_p_peer};
 }
 
 GraphEntry exponential_entry() {
-    return graph_entry("exponential", "i sends to i + 2^k for every 2^k < n (directed)",
-                       with_weights({}), make_static_exponential);
+    return {"exponential", "i sends to i + 2^k for every 2^k < n (directed)",
+            make_static_exponential};
 }
 
 GraphEntry one_peer_exponential_entry() {
-    return graph_entry(
-        "one_peer_exponential",
-        "i sends to i + 2^k, one k per round; exact after log2 n rounds if n is a power of 2",
-        {base::Parameter::choice("order", "\"cyclic\"", {"cyclic", "permuted", "sampled"},
-                                 "how the rounds follow each other"),
-         lazy_parameter()},
-        make_one_peer_exponential);
+    return {"one_peer_exponential",
+            "i sends to i + 2^k, one k per round; exact after log2 n rounds if n is a power of 2",
+            make_one_peer_exponential};
 }
 
 }  // namespace dbench::graphs

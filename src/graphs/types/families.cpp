@@ -1,30 +1,13 @@
 #include "graphs/types/families.hpp"
 
-#include <nlohmann/json.hpp>
-
 namespace dbench::graphs {
-
-GraphEntry graph_entry(std::string name, std::string help, std::vector<base::Parameter> parameters,
-                       Make make) {
-    GraphEntry entry;
-    entry.name = std::move(name);
-    entry.help = std::move(help);
-    entry.parameters = std::move(parameters);
-    entry.make = make;
-    return entry;
-}
 
 GraphEntry mark_run_dependent(GraphEntry entry) {
     entry.depends_on_run = true;
     return entry;
 }
 
-std::vector<base::Parameter> with_weights(std::vector<base::Parameter> parameters) {
-    for (auto& parameter : weight_parameters()) parameters.push_back(std::move(parameter));
-    return parameters;
-}
-
-std::unique_ptr<Schedule> weighted_graph(const TopologyPtr& topology, const base::Json& spec,
+std::unique_ptr<Schedule> weighted_graph(const TopologyPtr& topology, const WeightSpec& spec,
                                          const std::string& pointer) {
     return static_schedule(weighted(topology, spec, pointer));
 }
@@ -54,8 +37,8 @@ void refuse_size(const std::string& name, const std::string& reason, int n,
                           std::to_string(below) + " and " + std::to_string(above));
 }
 
-MatrixPtr apply_lazy(MatrixPtr matrix, const base::Json& spec) {
-    return lazy_matrix(std::move(matrix), spec.at("lazy").get<double>());
+MatrixPtr apply_lazy(MatrixPtr matrix, const LazySpec& spec) {
+    return lazy_matrix(std::move(matrix), spec.lazy);
 }
 
 double sum_of_squares(double weight, int degree) {

@@ -12,18 +12,8 @@
 
 namespace dbench::graphs {
 
-using Make = std::unique_ptr<Schedule> (*)(const base::Json&, const GraphContext&,
-                                           const std::string&);
-
-/// Returns a row of the graph table.
-GraphEntry graph_entry(std::string name, std::string help, std::vector<base::Parameter> parameters,
-                       Make make);
-
-/// Returns `parameters` followed by `weights` and `lazy`.
-std::vector<base::Parameter> with_weights(std::vector<base::Parameter> parameters);
-
 /// Builds a static graph on these edges with the spec's `weights` and `lazy`.
-std::unique_ptr<Schedule> weighted_graph(const TopologyPtr& topology, const base::Json& spec,
+std::unique_ptr<Schedule> weighted_graph(const TopologyPtr& topology, const WeightSpec& spec,
                                          const std::string& pointer);
 
 /// Returns `entry` marked as a graph that depends on the run.
@@ -42,10 +32,10 @@ int near_square_divisor(int n);
                               const std::string& pointer);
 
 /// Applies the spec's `lazy` to `matrix`.
-MatrixPtr apply_lazy(MatrixPtr matrix, const base::Json& spec);
+MatrixPtr apply_lazy(MatrixPtr matrix, const LazySpec& spec);
 
-/// Returns the spec's `k`. Throws UserError if it is odd.
-int64_t even_neighbours(const base::Json& spec, const std::string& pointer);
+/// Throws UserError if `k`, a graph's number of neighbours, is odd.
+void require_even(int64_t k, const std::string& pointer);
 
 /// Returns the sum of squares of a row with `degree` links of weight `weight` and the rest on
 /// itself.

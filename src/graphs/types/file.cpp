@@ -67,11 +67,39 @@ MatrixPtr given_weights(int n, std::vector<MatrixEntry> entries, const std::stri
     return explicit_matrix(n, std::move(entries));
 }
 
+enum class FileFormat : uint8_t { automatic, edges, matrix };
+
+struct FileSpec : WeightSpec {
+    std::string path;
+    FileFormat format;
+    bool directed;  ///< Edges without weights lead only in the direction given.
+
+    static const base::Section<FileSpec>& section();
+};
+
+const base::Section<FileSpec>& FileSpec::section() {
+    static const base::Section<FileSpec> keys{
+        {{base::Parameter::text("path", "", "lines \"to from [weight]\", or n rows of n numbers"),
+          &FileSpec::path},
+         {base::Words<FileFormat>("format",
+                                  {{"auto", FileFormat::automatic},
+                                   {"edges", FileFormat::edges},
+                                   {"matrix", FileFormat::matrix}},
+                                  FileFormat::automatic,
+                                  "auto: a matrix if the file has n rows of n numbers"),
+          &FileSpec::format},
+         {base::Parameter::flag("directed", "false",
+                                "edges without weights: only the direction given"),
+          &FileSpec::directed}},
+        WeightSpec::section()};
+    return keys;
+}
+
 // True if the spec sets a rule, which overrides weights in the file.
-bool reweighed(const base::Json& spec) { return spec.at("weights") != "auto"; }
+bool reweighed(const WeightSpec& spec) { return spec.weights != "auto"; }
 
 // Reads lines "to from" or "to from weight", the output format of `dbench graph --edges`.
-std::unique_ptr<Schedule> from_list(const NumberTable& table, const base::Json& spec,
+std::unique_ptr<Schedule> from_list(const NumberTable& table, const FileSpec& spec,
                                     const GraphContext& context, const std::string& pointer,
                                     const std::string& path) {
     const int n = context.n;
@@ -105,7 +133,7 @@ std::unique_ptr<Schedule> from_list(const NumberTable& table, const base::Json& 
         const bool one_way = std::any_of(seen.begin(), seen.end(), [&seen](const auto& edge) {
             return seen.count({edge.second, edge.first}) == 0;
         });
-        const bool directed = width == 2 ? spec.at("directed").get<bool>() : one_way;
+        const bool directed = width == 2 ? spec.directed : one_way;
         return weighted_graph(from_edges(n, edges, directed), spec, pointer);
     }
     for (int i = 0; i < n && !with_self; ++i) entries.push_back({i, i, 1 - off_diagonal[i]});
@@ -114,7 +142,7 @@ std::unique_ptr<Schedule> from_list(const NumberTable& table, const base::Json& 
 
 // Reads a matrix of weights. If all numbers are 0 or 1 and rows do not sum to 1, it is an adjacency
 // matrix: row i marks the replicas from which i receives.
-std::unique_ptr<Schedule> from_matrix(const NumberTable& table, const base::Json& spec,
+std::unique_ptr<Schedule> from_matrix(const NumberTable& table, const FileSpec& spec,
                                       const GraphContext& context, const std::string& pointer,
                                       const std::string& path) {
     std::vector<Edge> edges;
@@ -140,19 +168,18 @@ std::unique_ptr<Schedule> from_matrix(const NumberTable& table, const base::Json
     return weighted_graph(from_edges(context.n, edges, !symmetric), spec, pointer);
 }
 
-std::unique_ptr<Schedule> make_file(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_file(const FileSpec& spec, const GraphContext& context,
                                     const std::string& pointer) {
-    const auto path = spec.at("path").get<std::string>();
-    const auto format = spec.at("format").get<std::string>();
+    const std::string& path = spec.path;
     const NumberTable table = read_numbers(path);
     const bool square = is_matrix(table, static_cast<size_t>(context.n));
-    if (format == "matrix" && !square) {
+    if (spec.format == FileFormat::matrix && !square) {
         throw base::UserError(path + ": not a matrix of " + std::to_string(context.n) +
                               " rows of " + std::to_string(context.n) +
                               " numbers (one for every replica): correct "
                               "it, or set replicas to its size");
     }
-    if (format == "matrix" || (format == "auto" && square)) {
+    if (spec.format == FileFormat::matrix || (spec.format == FileFormat::automatic && square)) {
         return from_matrix(table, spec, context, pointer, path);
     }
     return from_list(table, spec, context, pointer, path);
@@ -161,15 +188,7 @@ std::unique_ptr<Schedule> make_file(const base::Json& spec, const GraphContext& 
 }  // namespace
 
 GraphEntry file_entry() {
-    return graph_entry(
-        "file", "edges or a matrix from a file: text, CSV or .npy",
-        with_weights({base::Parameter::text("path", "",
-                                            "lines \"to from [weight]\", or n rows of n numbers"),
-                      base::Parameter::choice("format", "\"auto\"", {"auto", "edges", "matrix"},
-                                              "auto: a matrix if the file has n rows of n numbers"),
-                      base::Parameter::flag("directed", "false",
-                                            "edges without weights: only the direction given")}),
-        make_file);
+    return {"file", "edges or a matrix from a file: text, CSV or .npy", make_file};
 }
 
 }  // namespace dbench::graphs

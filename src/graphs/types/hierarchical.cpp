@@ -22,10 +22,46 @@ namespace {
 
 constexpr int64_t kHierarchicalLongest = 4096;  // most rounds of a sequence that is kept as a list
 
-int places(const std::string& name, const base::Json& spec, const GraphContext& context,
+base::Parameter gpus_parameter() {
+    return base::Parameter::integer("gpus_per_node", "1", "replicas on a node").at_least(1);
+}
+
+struct HierarchicalSpec : LazySpec {
+    int64_t gpus_per_node;
+    base::Json inner;  ///< Graph of a node's replicas.
+    base::Json outer;  ///< Graph of the nodes.
+
+    static const base::Section<HierarchicalSpec>& section();
+};
+
+const base::Section<HierarchicalSpec>& HierarchicalSpec::section() {
+    static const base::Section<HierarchicalSpec> keys{
+        {{gpus_parameter(), &HierarchicalSpec::gpus_per_node},
+         {base::Parameter::of("graphs", "inner", "\"complete\"", "graph of a node's replicas"),
+          &HierarchicalSpec::inner},
+         {base::Parameter::of("graphs", "outer", "\"ring\"", "graph of the nodes"),
+          &HierarchicalSpec::outer}},
+        LazySpec::section()};
+    return keys;
+}
+
+struct AerSpec {
+    int64_t gpus_per_node;
+
+    static const base::Section<AerSpec>& section();
+};
+
+const base::Section<AerSpec>& AerSpec::section() {
+    static const base::Section<AerSpec> keys{
+        {gpus_parameter(), &AerSpec::gpus_per_node},
+    };
+    return keys;
+}
+
+// Returns the number of replicas on a node, `count`, or throws UserError if n is no multiple of it.
+int places(const std::string& name, int64_t count, const GraphContext& context,
            const std::string& pointer) {
     if (context.n == 1) return 1;
-    const auto count = spec.at("gpus_per_node").get<int64_t>();
     const auto admits = [count](int64_t n) { return n % count == 0; };
     if (!admits(context.n)) {
         refuse_size(name + " with gpus_per_node = " + std::to_string(count),
@@ -100,26 +136,26 @@ public:
 };
 
 // Every iteration averages inside the nodes and between them.
-std::unique_ptr<Schedule> make_hierarchical(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_hierarchical(const HierarchicalSpec& spec,
+                                            const GraphContext& context,
                                             const std::string& pointer) {
-    const int inside = places("hierarchical", spec, context, pointer);
+    const int inside = places("hierarchical", spec.gpus_per_node, context, pointer);
     GraphContext within = context, between = context;
     within.n = inside;
     between.n = context.n / inside;
-    const Level inner(spec.at("inner"), within, pointer + "/inner");
-    const Level outer(spec.at("outer"), between, pointer + "/outer");
-    const double theta = spec.at("lazy").get<double>();
-    if (inner.plan || outer.plan) return std::make_unique<ByPlan>(outer, inner, theta);
-    return product(outer.schedule, inner.schedule, theta);
+    const Level inner(spec.inner, within, pointer + "/inner");
+    const Level outer(spec.outer, between, pointer + "/outer");
+    if (inner.plan || outer.plan) return std::make_unique<ByPlan>(outer, inner, spec.lazy);
+    return product(outer.schedule, inner.schedule, spec.lazy);
 }
 
 // Alternating exponential ring: the rounds of an exact sequence of node pairs (the one-peer
 // hypercube if their number is a power of two). Every other pair first averages inside its nodes
 // and then across both; the remaining pairs do it in the opposite order, so only half of the pairs
 // use the network at a time.
-std::unique_ptr<Schedule> make_aer(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_aer(const AerSpec& spec, const GraphContext& context,
                                    const std::string& pointer) {
-    const int inside = places("aer", spec, context, pointer);
+    const int inside = places("aer", spec.gpus_per_node, context, pointer);
     const int nodes = context.n / inside;
     const MatrixPtr inner = uniform_weights(complete_topology(inside));
     std::vector<MatrixPtr> matrices;
@@ -146,27 +182,19 @@ std::unique_ptr<Schedule> make_aer(const base::Json& spec, const GraphContext& c
     return cyclic_schedule(std::move(matrices));
 }
 
-base::Parameter gpus_parameter() {
-    return base::Parameter::integer("gpus_per_node", "1", "replicas on a node").at_least(1);
-}
-
 }  // namespace
 
 GraphEntry hierarchical_entry() {
-    return mark_run_dependent(graph_entry(
-        "hierarchical", "a graph inside the nodes times a graph between them, in every iteration",
-        {gpus_parameter(),
-         base::Parameter::of("graphs", "inner", "\"complete\"", "graph of a node's replicas"),
-         base::Parameter::of("graphs", "outer", "\"ring\"", "graph of the nodes"),
-         lazy_parameter()},
-        make_hierarchical));
+    return mark_run_dependent(
+        {"hierarchical", "a graph inside the nodes times a graph between them, in every iteration",
+         make_hierarchical});
 }
 
 GraphEntry aer_entry() {
-    return graph_entry("aer",
-                       "alternating exponential ring: node pairs in turn, half of them on the "
-                       "network at a time; exact after its period",
-                       {gpus_parameter()}, make_aer);
+    return {"aer",
+            "alternating exponential ring: node pairs in turn, half of them on the "
+            "network at a time; exact after its period",
+            make_aer};
 }
 
 }  // namespace dbench::graphs

@@ -53,7 +53,7 @@ void expect_power_of_two(const std::string& name, int n, const std::string& poin
     if (!power(n)) refuse_size(name, "n must be a power of 2", n, power, pointer);
 }
 
-std::unique_ptr<Schedule> make_static_hypercube(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_static_hypercube(const WeightSpec& spec, const GraphContext& context,
                                                 const std::string& pointer) {
     expect_power_of_two("hypercube", context.n, pointer);
     std::vector<int> masks;
@@ -61,8 +61,7 @@ std::unique_ptr<Schedule> make_static_hypercube(const base::Json& spec, const Gr
     return weighted_graph(std::make_shared<Flips>(context.n, masks), spec, pointer);
 }
 
-std::unique_ptr<Schedule> make_one_peer_hypercube(const base::Json& spec,
-                                                  const GraphContext& context,
+std::unique_ptr<Schedule> make_one_peer_hypercube(const LazySpec& spec, const GraphContext& context,
                                                   const std::string& pointer) {
     expect_power_of_two("one_peer_hypercube", context.n, pointer);
     std::vector<MatrixPtr> matrices;
@@ -77,16 +76,14 @@ std::unique_ptr<Schedule> make_one_peer_hypercube(const base::Json& spec,
 }  // namespace
 
 GraphEntry hypercube_entry() {
-    return graph_entry("hypercube", "log2(n) neighbours i XOR 2^k; n a power of 2",
-                       with_weights({}), make_static_hypercube);
+    return {"hypercube", "log2(n) neighbours i XOR 2^k; n a power of 2", make_static_hypercube};
 }
 
 GraphEntry one_peer_hypercube_entry() {
-    return graph_entry(
-        "one_peer_hypercube",
-        "pairs (i, i XOR 2^k), one k per round: exact after log2(n) rounds; n a power "
-        "of 2",
-        {lazy_parameter()}, make_one_peer_hypercube);
+    return {"one_peer_hypercube",
+            "pairs (i, i XOR 2^k), one k per round: exact after log2(n) rounds; n a power "
+            "of 2",
+            make_one_peer_hypercube};
 }
 
 }  // namespace dbench::graphs

@@ -137,10 +137,30 @@ std::pair<double, double> best_alpha(const std::vector<std::vector<Edge>>& match
     return {(low + high) / 2, contraction((low + high) / 2)};
 }
 
-std::unique_ptr<Schedule> make_matcha(const base::Json& spec, const GraphContext& context,
+struct MatchaSpec {
+    base::Json graph;  ///< The graph whose matchings are sampled.
+    double budget;     ///< Expected share of the matchings per iteration.
+
+    static const base::Section<MatchaSpec>& section();
+};
+
+const base::Section<MatchaSpec>& MatchaSpec::section() {
+    static const base::Section<MatchaSpec> keys{
+        {base::Parameter::of("graphs", "graph", "\"torus\"",
+                             "the graph whose matchings are sampled"),
+         &MatchaSpec::graph},
+        {base::Parameter::number("budget", "0.5", "expected share of the matchings per iteration")
+             .greater_than(0)
+             .at_most(1),
+         &MatchaSpec::budget},
+    };
+    return keys;
+}
+
+std::unique_ptr<Schedule> make_matcha(const MatchaSpec& spec, const GraphContext& context,
                                       const std::string& pointer) {
     const int n = context.n;
-    const auto graph = make_graph(spec.at("graph"), context, pointer + "/graph");
+    const auto graph = make_graph(spec.graph, context, pointer + "/graph");
     if (n == 1) return static_schedule(constant_weights(complete_topology(1), 1.0));
     if (n > kMatchaMostReplicas) {
         throw base::UserError(pointer + ": matcha computes its probabilities and weight up to " +
@@ -159,7 +179,7 @@ std::unique_ptr<Schedule> make_matcha(const base::Json& spec, const GraphContext
         }
     }
     const auto matchings = matchings_of(*graph);
-    const VectorXd p = probabilities(matchings, n, spec.at("budget").get<double>());
+    const VectorXd p = probabilities(matchings, n, spec.budget);
     const auto [alpha, square] = best_alpha(matchings, n, p);
     const auto draw = [n, matchings, p, alpha = alpha, seed = context.seed](int64_t t) {
         auto random = base::random_stream(seed, base::GraphStream::matcha_active, t);
@@ -176,14 +196,8 @@ std::unique_ptr<Schedule> make_matcha(const base::Json& spec, const GraphContext
 }  // namespace
 
 GraphEntry matcha_entry() {
-    return graph_entry(
-        "matcha", "matchings of a graph, activated at random within a budget (n <= 512)",
-        {base::Parameter::of("graphs", "graph", "\"torus\"",
-                             "the graph whose matchings are sampled"),
-         base::Parameter::number("budget", "0.5", "expected share of the matchings per iteration")
-             .greater_than(0)
-             .at_most(1)},
-        make_matcha);
+    return {"matcha", "matchings of a graph, activated at random within a budget (n <= 512)",
+            make_matcha};
 }
 
 }  // namespace dbench::graphs

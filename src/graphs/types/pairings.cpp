@@ -17,7 +17,7 @@ void expect_even(const std::string& name, int n, const std::string& pointer) {
 }
 
 // Round 0 pairs (0,1), (2,3), ...; round 1 pairs (1,2), ..., (n-1,0).
-std::unique_ptr<Schedule> make_alternating(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_alternating(const LazySpec& spec, const GraphContext& context,
                                            const std::string& pointer) {
     const int n = context.n;
     expect_even("alternating_ring", n, pointer);
@@ -34,7 +34,7 @@ std::unique_ptr<Schedule> make_alternating(const base::Json& spec, const GraphCo
 
 // Pairs i < n/2 with ((t + i) mod n/2) + n/2. After n/2 rounds every replica has met the whole
 // other half.
-std::unique_ptr<Schedule> make_shift(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_shift(const LazySpec& spec, const GraphContext& context,
                                      const std::string& pointer) {
     const int n = context.n;
     expect_even("shift_one", n, pointer);
@@ -53,13 +53,12 @@ std::unique_ptr<Schedule> make_shift(const base::Json& spec, const GraphContext&
 }  // namespace
 
 GraphEntry alternating_ring_entry() {
-    return graph_entry("alternating_ring", "the two perfect matchings of a ring in turn; n even",
-                       {lazy_parameter()}, make_alternating);
+    return {"alternating_ring", "the two perfect matchings of a ring in turn; n even",
+            make_alternating};
 }
 
 GraphEntry shift_one_entry() {
-    return graph_entry("shift_one", "i < n/2 with ((t + i) mod n/2) + n/2; n even",
-                       {lazy_parameter()}, make_shift);
+    return {"shift_one", "i < n/2 with ((t + i) mod n/2) + n/2; n even", make_shift};
 }
 
 }  // namespace dbench::graphs

@@ -63,12 +63,12 @@ private:
     int columns_;
 };
 
-std::unique_ptr<Schedule> make_path(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_path(const WeightSpec& spec, const GraphContext& context,
                                     const std::string& pointer) {
     return weighted_graph(std::make_shared<Grid>(1, context.n), spec, pointer);
 }
 
-std::unique_ptr<Schedule> make_grid(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_grid(const WeightSpec& spec, const GraphContext& context,
                                     const std::string& pointer) {
     const int rows = near_square_divisor(context.n);
     return weighted_graph(std::make_shared<Grid>(rows, context.n / rows), spec, pointer);
@@ -76,14 +76,11 @@ std::unique_ptr<Schedule> make_grid(const base::Json& spec, const GraphContext& 
 
 }  // namespace
 
-GraphEntry path_entry() {
-    return graph_entry("path", "neighbours i-1 and i+1, open ends", with_weights({}), make_path);
-}
+GraphEntry path_entry() { return {"path", "neighbours i-1 and i+1, open ends", make_path}; }
 
 GraphEntry grid_entry() {
-    return graph_entry(
-        "grid", "2-D grid r x c without wrap-around, r the largest divisor of n up to sqrt(n)",
-        with_weights({}), make_grid);
+    return {"grid", "2-D grid r x c without wrap-around, r the largest divisor of n up to sqrt(n)",
+            make_grid};
 }
 
 }  // namespace dbench::graphs

@@ -5,7 +5,6 @@
 //     random_pairs      `pairs` disjoint pairs; the other replicas are idle
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/streams.hpp"
 #include "graphs/types/families.hpp"
@@ -26,15 +25,29 @@ std::unique_ptr<Schedule> drawn_pairs(int n, int pairs, double theta, uint64_t s
                            exchangeable_rho(n, busy * sum_of_squares(theta / 2, 1) + (1 - busy)));
 }
 
-std::unique_ptr<Schedule> make_matching(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_matching(const LazySpec& spec, const GraphContext& context,
                                         const std::string&) {
-    return drawn_pairs(context.n, context.n / 2, spec.at("lazy").get<double>(), context.seed,
+    return drawn_pairs(context.n, context.n / 2, spec.lazy, context.seed,
                        base::GraphStream::random_matching);
 }
 
-std::unique_ptr<Schedule> make_pairs(const base::Json& spec, const GraphContext& context,
+struct PairsSpec : LazySpec {
+    int64_t pairs;  ///< Disjoint pairs per iteration.
+
+    static const base::Section<PairsSpec>& section();
+};
+
+const base::Section<PairsSpec>& PairsSpec::section() {
+    static const base::Section<PairsSpec> keys{
+        {{base::Parameter::integer("pairs", "1", "disjoint pairs per iteration").at_least(1),
+          &PairsSpec::pairs}},
+        LazySpec::section()};
+    return keys;
+}
+
+std::unique_ptr<Schedule> make_pairs(const PairsSpec& spec, const GraphContext& context,
                                      const std::string& pointer) {
-    const auto pairs = spec.at("pairs").get<int64_t>();
+    const int64_t pairs = spec.pairs;
     const int most = context.n / 2;
     if (context.n > 1 && pairs > most) {
         throw base::UserError(pointer + "/pairs: " + std::to_string(pairs) + " is too much (" +
@@ -42,25 +55,21 @@ std::unique_ptr<Schedule> make_pairs(const base::Json& spec, const GraphContext&
                               " pairs): use " + std::to_string(most));
     }
     return drawn_pairs(context.n, std::min(most, static_cast<int>(std::min<int64_t>(pairs, most))),
-                       spec.at("lazy").get<double>(), context.seed,
-                       base::GraphStream::random_pairs);
+                       spec.lazy, context.seed, base::GraphStream::random_pairs);
 }
 
 }  // namespace
 
 GraphEntry random_matching_entry() {
-    return graph_entry("random_matching",
-                       "all replicas average in random pairs, redrawn in every iteration; one is "
-                       "idle if n is odd",
-                       {lazy_parameter()}, make_matching);
+    return {"random_matching",
+            "all replicas average in random pairs, redrawn in every iteration; one is "
+            "idle if n is odd",
+            make_matching};
 }
 
 GraphEntry random_pairs_entry() {
-    return graph_entry(
-        "random_pairs", "a few random pairs average in every iteration, the others are idle",
-        {base::Parameter::integer("pairs", "1", "disjoint pairs per iteration").at_least(1),
-         lazy_parameter()},
-        make_pairs);
+    return {"random_pairs", "a few random pairs average in every iteration, the others are idle",
+            make_pairs};
 }
 
 }  // namespace dbench::graphs

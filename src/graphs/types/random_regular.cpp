@@ -6,7 +6,6 @@
 //                      Epidemic Learning, de Vos et al. 2023, arXiv 2310.01972)
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/streams.hpp"
 #include "graphs/types/families.hpp"
@@ -19,9 +18,9 @@ constexpr int kRandomRegularTries = 1000;
 
 // Returns the requested degree, or a feasible degree up to 4. Throws UserError if n d is odd or d
 // >= n.
-int feasible_degree(const base::Json& spec, int n, const std::string& pointer) {
-    if (spec.at("degree").is_null()) return std::min(4, n - 1);
-    const auto degree = spec.at("degree").get<int64_t>();
+int feasible_degree(std::optional<int64_t> wanted, int n, const std::string& pointer) {
+    if (!wanted) return std::min(4, n - 1);
+    const int64_t degree = *wanted;
     if (n == 1) return 0;
     if (degree >= n) {
         throw base::UserError(pointer + "/degree: " + std::to_string(degree) + " is too much (" +
@@ -45,11 +44,35 @@ base::Parameter random_regular_degree_parameter() {
         .or_null();
 }
 
-std::unique_ptr<Schedule> make_static_random_regular(const base::Json& spec,
+struct RandomRegularSpec : WeightSpec {
+    std::optional<int64_t> degree;  ///< Neighbours of every replica; empty: 4, or what n allows.
+
+    static const base::Section<RandomRegularSpec>& section();
+};
+
+const base::Section<RandomRegularSpec>& RandomRegularSpec::section() {
+    static const base::Section<RandomRegularSpec> keys{
+        {{random_regular_degree_parameter(), &RandomRegularSpec::degree}}, WeightSpec::section()};
+    return keys;
+}
+
+struct EpidemicSpec : LazySpec {
+    std::optional<int64_t> degree;  ///< As for random_regular.
+
+    static const base::Section<EpidemicSpec>& section();
+};
+
+const base::Section<EpidemicSpec>& EpidemicSpec::section() {
+    static const base::Section<EpidemicSpec> keys{
+        {{random_regular_degree_parameter(), &EpidemicSpec::degree}}, LazySpec::section()};
+    return keys;
+}
+
+std::unique_ptr<Schedule> make_static_random_regular(const RandomRegularSpec& spec,
                                                      const GraphContext& context,
                                                      const std::string& pointer) {
     const int n = context.n;
-    const int degree = feasible_degree(spec, n, pointer);
+    const int degree = feasible_degree(spec.degree, n, pointer);
     for (uint64_t attempt = 0; attempt < kRandomRegularTries && (degree > 1 || n <= 2); ++attempt) {
         auto random = base::random_stream(context.seed, base::GraphStream::random_regular, attempt);
         const auto edges = random_regular(n, degree, random);
@@ -63,11 +86,11 @@ std::unique_ptr<Schedule> make_static_random_regular(const base::Json& spec,
                           std::to_string(more));
 }
 
-std::unique_ptr<Schedule> make_epidemic(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_epidemic(const EpidemicSpec& spec, const GraphContext& context,
                                         const std::string& pointer) {
     const int n = context.n;
-    const int degree = feasible_degree(spec, n, pointer);
-    const double theta = spec.at("lazy").get<double>();
+    const int degree = feasible_degree(spec.degree, n, pointer);
+    const double theta = spec.lazy;
     const auto draw = [n, degree, theta, seed = context.seed](int64_t t) {
         auto random = base::random_stream(seed, base::GraphStream::epidemic, t);
         const auto topology = from_edges(n, random_regular(n, degree, random), false);
@@ -80,14 +103,12 @@ std::unique_ptr<Schedule> make_epidemic(const base::Json& spec, const GraphConte
 }  // namespace
 
 GraphEntry random_regular_entry() {
-    return graph_entry("random_regular", "a connected random graph of equal degrees",
-                       with_weights({random_regular_degree_parameter()}),
-                       make_static_random_regular);
+    return {"random_regular", "a connected random graph of equal degrees",
+            make_static_random_regular};
 }
 
 GraphEntry epidemic_entry() {
-    return graph_entry("epidemic", "a new random regular graph in every iteration",
-                       {random_regular_degree_parameter(), lazy_parameter()}, make_epidemic);
+    return {"epidemic", "a new random regular graph in every iteration", make_epidemic};
 }
 
 }  // namespace dbench::graphs

@@ -6,39 +6,48 @@
 //     ring_lattice   i exchanges with i - k/2 .. i + k/2 (Watts and Strogatz 1998 without
 //                    rewiring); k is even; complete from k = n - 1 on
 
-#include <nlohmann/json.hpp>
-
 #include "graphs/types/families.hpp"
 
 namespace dbench::graphs {
 namespace {
 
-std::unique_ptr<Schedule> make_ring(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_ring(const WeightSpec& spec, const GraphContext& context,
                                     const std::string& pointer) {
     return weighted_graph(ring_topology(context.n), spec, pointer);
 }
 
-std::unique_ptr<Schedule> make_one_way(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_one_way(const WeightSpec& spec, const GraphContext& context,
                                        const std::string& pointer) {
     return weighted_graph(circulant(context.n, {1}), spec, pointer);
 }
 
-std::unique_ptr<Schedule> make_lattice(const base::Json& spec, const GraphContext& context,
+struct LatticeSpec : WeightSpec {
+    int64_t k;  ///< Neighbours; even.
+
+    static const base::Section<LatticeSpec>& section();
+};
+
+const base::Section<LatticeSpec>& LatticeSpec::section() {
+    static const base::Section<LatticeSpec> keys{
+        {{base::Parameter::integer("k", "4", "neighbours, an even number").at_least(2),
+          &LatticeSpec::k}},
+        WeightSpec::section()};
+    return keys;
+}
+
+std::unique_ptr<Schedule> make_lattice(const LatticeSpec& spec, const GraphContext& context,
                                        const std::string& pointer) {
-    const int64_t k = even_neighbours(spec, pointer);
-    return weighted_graph(ring_lattice_topology(context.n, k), spec, pointer);
+    require_even(spec.k, pointer);
+    return weighted_graph(ring_lattice_topology(context.n, spec.k), spec, pointer);
 }
 
 }  // namespace
 
-int64_t even_neighbours(const base::Json& spec, const std::string& pointer) {
-    const auto k = spec.at("k").get<int64_t>();
-    if (k % 2 != 0) {
-        throw base::UserError(pointer + "/k: " + std::to_string(k) +
-                              " is odd (a ring lattice has k/2 neighbours on either side): use " +
-                              std::to_string(k - 1) + " or " + std::to_string(k + 1));
-    }
-    return k;
+void require_even(int64_t k, const std::string& pointer) {
+    if (k % 2 == 0) return;
+    throw base::UserError(pointer + "/k: " + std::to_string(k) +
+                          " is odd (a ring lattice has k/2 neighbours on either side): use " +
+                          std::to_string(k - 1) + " or " + std::to_string(k + 1));
 }
 
 TopologyPtr ring_topology(int n) { return circulant(n, {1, -1}); }
@@ -53,20 +62,14 @@ TopologyPtr ring_lattice_topology(int n, int64_t k) {
     return circulant(n, offsets);
 }
 
-GraphEntry ring_entry() {
-    return graph_entry("ring", "neighbours i-1 and i+1", with_weights({}), make_ring);
-}
+GraphEntry ring_entry() { return {"ring", "neighbours i-1 and i+1", make_ring}; }
 
 GraphEntry one_way_ring_entry() {
-    return graph_entry("one_way_ring", "i sends to i+1 (directed)", with_weights({}), make_one_way);
+    return {"one_way_ring", "i sends to i+1 (directed)", make_one_way};
 }
 
 GraphEntry ring_lattice_entry() {
-    return graph_entry(
-        "ring_lattice", "k/2 neighbours on either side; complete from k = n-1",
-        with_weights(
-            {base::Parameter::integer("k", "4", "neighbours, an even number").at_least(2)}),
-        make_lattice);
+    return {"ring_lattice", "k/2 neighbours on either side; complete from k = n-1", make_lattice};
 }
 
 }  // namespace dbench::graphs

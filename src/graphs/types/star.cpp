@@ -40,15 +40,13 @@ private:
     int n_;
 };
 
-std::unique_ptr<Schedule> make_star(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_star(const WeightSpec& spec, const GraphContext& context,
                                     const std::string& pointer) {
     return weighted_graph(std::make_shared<Star>(context.n), spec, pointer);
 }
 
 }  // namespace
 
-GraphEntry star_entry() {
-    return graph_entry("star", "replica 0 exchanges with every other", with_weights({}), make_star);
-}
+GraphEntry star_entry() { return {"star", "replica 0 exchanges with every other", make_star}; }
 
 }  // namespace dbench::graphs

@@ -59,7 +59,7 @@ private:
     int columns_;
 };
 
-std::unique_ptr<Schedule> make_torus(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_torus(const WeightSpec& spec, const GraphContext& context,
                                      const std::string& pointer) {
     return weighted_graph(std::make_shared<Torus>(context.n), spec, pointer);
 }
@@ -67,10 +67,10 @@ std::unique_ptr<Schedule> make_torus(const base::Json& spec, const GraphContext&
 }  // namespace
 
 GraphEntry torus_entry() {
-    return graph_entry("torus",
-                       "2-D torus r x c, r the largest divisor of n up to sqrt(n); a ring if "
-                       "n is prime",
-                       with_weights({}), make_torus);
+    return {"torus",
+            "2-D torus r x c, r the largest divisor of n up to sqrt(n); a ring if "
+            "n is prime",
+            make_torus};
 }
 
 }  // namespace dbench::graphs

@@ -13,9 +13,23 @@
 namespace dbench::graphs {
 namespace {
 
-std::unique_ptr<Schedule> make_tree(const base::Json& spec, const GraphContext& context,
+struct TreeSpec : WeightSpec {
+    int64_t arity;  ///< Children of a node.
+
+    static const base::Section<TreeSpec>& section();
+};
+
+const base::Section<TreeSpec>& TreeSpec::section() {
+    static const base::Section<TreeSpec> keys{
+        {{base::Parameter::integer("arity", "2", "children of a node").at_least(1),
+          &TreeSpec::arity}},
+        WeightSpec::section()};
+    return keys;
+}
+
+std::unique_ptr<Schedule> make_tree(const TreeSpec& spec, const GraphContext& context,
                                     const std::string& pointer) {
-    const auto arity = spec.at("arity").get<int64_t>();
+    const int64_t arity = spec.arity;
     std::vector<Edge> edges;
     for (int i = 1; i < context.n; ++i) {
         edges.emplace_back(static_cast<int>((i - 1) / arity), i);
@@ -37,7 +51,7 @@ std::vector<Edge> in_order_tree(int n) {
 
 // The second tree is the first one mirrored (n even) or shifted by one (n odd), so that the leaves
 // of one are inner nodes of the other.
-std::unique_ptr<Schedule> make_double(const base::Json& spec, const GraphContext& context,
+std::unique_ptr<Schedule> make_double(const WeightSpec& spec, const GraphContext& context,
                                       const std::string& pointer) {
     const int n = context.n;
     const auto first = in_order_tree(n);
@@ -53,16 +67,12 @@ std::unique_ptr<Schedule> make_double(const base::Json& spec, const GraphContext
 }  // namespace
 
 GraphEntry tree_entry() {
-    return graph_entry(
-        "tree", "each replica i exchanges with its parent (i-1)/arity",
-        with_weights({base::Parameter::integer("arity", "2", "children of a node").at_least(1)}),
-        make_tree);
+    return {"tree", "each replica i exchanges with its parent (i-1)/arity", make_tree};
 }
 
 GraphEntry double_binary_tree_entry() {
-    return graph_entry("double_binary_tree",
-                       "two binary trees in turn, the leaves of one inner nodes of the other",
-                       with_weights({}), make_double);
+    return {"double_binary_tree",
+            "two binary trees in turn, the leaves of one inner nodes of the other", make_double};
 }
 
 }  // namespace dbench::graphs

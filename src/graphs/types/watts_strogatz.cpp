@@ -3,7 +3,6 @@
 // double edges; the graph is redrawn until connected. Weights `auto` are Metropolis weights if
 // degrees differ.
 
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/streams.hpp"
@@ -48,14 +47,35 @@ std::vector<Edge> rewired(int n, int64_t k, double beta, base::Random& random) {
     return edges;
 }
 
-std::unique_ptr<Schedule> make_watts_strogatz(const base::Json& spec, const GraphContext& context,
+struct SmallWorldSpec : WeightSpec {
+    int64_t k;    ///< Neighbours in the ring lattice; even.
+    double beta;  ///< Probability of rewiring an edge.
+
+    static const base::Section<SmallWorldSpec>& section();
+};
+
+const base::Section<SmallWorldSpec>& SmallWorldSpec::section() {
+    static const base::Section<SmallWorldSpec> keys{
+        {{base::Parameter::integer("k", "4", "neighbours, an even number").at_least(2),
+          &SmallWorldSpec::k},
+         {base::Parameter::number("beta", "0.1", "probability of rewiring an edge")
+              .at_least(0)
+              .at_most(1),
+          &SmallWorldSpec::beta}},
+        WeightSpec::section()};
+    return keys;
+}
+
+std::unique_ptr<Schedule> make_watts_strogatz(const SmallWorldSpec& spec,
+                                              const GraphContext& context,
                                               const std::string& pointer) {
     const int n = context.n;
-    const int64_t k = even_neighbours(spec, pointer);
+    const int64_t k = spec.k;
+    require_even(k, pointer);
     if (k >= n - 1) return weighted_graph(complete_topology(n), spec, pointer);
     for (uint64_t attempt = 0; attempt < kWattsStrogatzTries; ++attempt) {
         auto random = base::random_stream(context.seed, base::GraphStream::watts_strogatz, attempt);
-        const auto edges = rewired(n, k, spec.at("beta").get<double>(), random);
+        const auto edges = rewired(n, k, spec.beta, random);
         if (is_connected(n, edges))
             return weighted_graph(from_edges(n, edges, false), spec, pointer);
     }
@@ -71,13 +91,8 @@ std::unique_ptr<Schedule> make_watts_strogatz(const base::Json& spec, const Grap
 }  // namespace
 
 GraphEntry watts_strogatz_entry() {
-    return graph_entry(
-        "watts_strogatz", "ring lattice with rewired edges, redrawn until connected",
-        with_weights({base::Parameter::integer("k", "4", "neighbours, an even number").at_least(2),
-                      base::Parameter::number("beta", "0.1", "probability of rewiring an edge")
-                          .at_least(0)
-                          .at_most(1)}),
-        make_watts_strogatz);
+    return {"watts_strogatz", "ring lattice with rewired edges, redrawn until connected",
+            make_watts_strogatz};
 }
 
 }  // namespace dbench::graphs

@@ -1,4 +1,3 @@
-#include <nlohmann/json.hpp>
 
 #include "train/models/entry_helpers.hpp"
 #include "train/models/layers/layers.hpp"
@@ -41,23 +40,34 @@ private:
     Linear fc_;
 };
 
-ModelPtr make_cnn(const base::Json& spec, const ModelContext& context) {
+struct CnnSpec {
+    int64_t width;  ///< Channels of the first layer.
+
+    static const base::Section<CnnSpec>& section();
+};
+
+const base::Section<CnnSpec>& CnnSpec::section() {
+    static const base::Section<CnnSpec> keys{
+        {base::Parameter::integer(
+             "width", "16",
+             "channels of the first layer; the next ones have twice and four times as many")
+             .at_least(1)
+             .at_most(4096),
+         &CnnSpec::width},
+    };
+    return keys;
+}
+
+ModelPtr make_cnn(const CnnSpec& spec, const ModelContext& context) {
     require_classes("cnn", context);
     require_images("cnn", context, 8);
-    return std::make_unique<Cnn>(spec.at("width").get<int64_t>(), context);
+    return std::make_unique<Cnn>(spec.width, context);
 }
 
 }  // namespace
 
 ModelEntry cnn_model() {
-    return {{"cnn",
-             "three 3x3 convolutions with BatchNorm, two poolings, a linear layer",
-             {base::Parameter::integer(
-                  "width", "16",
-                  "channels of the first layer; the next ones have twice and four times as many")
-                  .at_least(1)
-                  .at_most(4096)}},
-            make_cnn};
+    return {"cnn", "three 3x3 convolutions with BatchNorm, two poolings, a linear layer", make_cnn};
 }
 
 }  // namespace dbench::train

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/error.hpp"
@@ -74,7 +73,31 @@ struct DenseOptions {
     }
     /// Channels before the first block; in DenseNet-BC twice the growth.
     int64_t first() const { return bottleneck && compression < 1 ? 2 * growth : 16; }
+
+    static const base::Section<DenseOptions>& section();
 };
+
+const base::Section<DenseOptions>& DenseOptions::section() {
+    using base::Parameter;
+    static const base::Section<DenseOptions> keys{
+        {Parameter::integer("depth", "100", "layers, 3 n + 4, or 6 n + 4 with a bottleneck")
+             .at_least(10)
+             .at_most(1000),
+         &DenseOptions::depth},
+        {Parameter::integer("growth", "12", "channels that each layer adds")
+             .at_least(1)
+             .at_most(1024),
+         &DenseOptions::growth},
+        {Parameter::flag("bottleneck", "true", "a 1x1 convolution before each 3x3 convolution"),
+         &DenseOptions::bottleneck},
+        {Parameter::number("compression", "0.5", "share of the channels that transitions keep")
+             .greater_than(0)
+             .at_most(1),
+         &DenseOptions::compression},
+        {dropout_parameter("0"), &DenseOptions::dropout},
+    };
+    return keys;
+}
 
 /// DenseNet for small images (Huang et al. 2017, section 3): a 3x3 convolution, three dense blocks
 /// with the same number of layers, transitions between them that reduce the channels to the share
@@ -124,9 +147,7 @@ private:
     std::optional<Linear> classifier_;
 };
 
-ModelPtr make_densenet(const base::Json& spec, const ModelContext& context) {
-    const DenseOptions o{spec.at("depth"), spec.at("growth"), spec.at("bottleneck"),
-                         spec.at("compression"), spec.at("dropout")};
+ModelPtr make_densenet(const DenseOptions& o, const ModelContext& context) {
     const int64_t step = 3 * o.per_layer();
     if (o.depth % step != 4 % step) {
         throw base::UserError("/model/depth: densenet needs " + std::to_string(step) +
@@ -142,22 +163,9 @@ ModelPtr make_densenet(const base::Json& spec, const ModelContext& context) {
 }  // namespace
 
 ModelEntry densenet_model() {
-    using base::Parameter;
-    return {
-        {"densenet",
-         "DenseNet for small images (Huang et al. 2017); the defaults are DenseNet-BC-100",
-         {Parameter::integer("depth", "100", "layers, 3 n + 4, or 6 n + 4 with a bottleneck")
-              .at_least(10)
-              .at_most(1000),
-          Parameter::integer("growth", "12", "channels that each layer adds")
-              .at_least(1)
-              .at_most(1024),
-          Parameter::flag("bottleneck", "true", "a 1x1 convolution before each 3x3 convolution"),
-          Parameter::number("compression", "0.5", "share of the channels that transitions keep")
-              .greater_than(0)
-              .at_most(1),
-          dropout_parameter("0")}},
-        make_densenet};
+    return {"densenet",
+            "DenseNet for small images (Huang et al. 2017); the defaults are DenseNet-BC-100",
+            make_densenet};
 }
 
 }  // namespace dbench::train

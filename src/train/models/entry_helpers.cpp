@@ -1,9 +1,7 @@
 // Helpers of model entries: checks that the data suit a model, and shared spec parameters.
 
-#include <nlohmann/json.hpp>
-
-#include "base/error.hpp"
 #include "train/models/entry_helpers.hpp"
+#include "base/error.hpp"
 
 namespace dbench::train {
 namespace {
@@ -64,12 +62,15 @@ base::Parameter dropout_parameter(const char* standard) {
         .at_most(0.999);
 }
 
-base::Parameter zero_init_parameter() {
-    return base::Parameter::flag(
-        "zero_init", "false", "the last BatchNorm of each block starts with weight zero, else one");
+const base::Section<ResidualSpec>& ResidualSpec::section() {
+    static const base::Section<ResidualSpec> keys{
+        {base::Parameter::flag(
+             "zero_init", "false",
+             "the last BatchNorm of each block starts with weight zero, else one"),
+         &ResidualSpec::zero_init},
+    };
+    return keys;
 }
-
-double last_norm_weight(const base::Json& spec) { return spec.at("zero_init").get<bool>() ? 0 : 1; }
 
 void require_classes(const char* model, const ModelContext& context) {
     if (context.tokens) {

@@ -1,6 +1,6 @@
 #pragma once  // Private to train/models.
-// Helpers of the entries in the model table. An entry's `make` gets the resolved /model object and
-// throws UserError if the data do not suit the model; the require_... functions do that.
+// Helpers of the entries in the model table. The factory of an entry gets the keys of /model as a
+// struct. It throws UserError if the data do not suit the model; the require_... functions do that.
 
 #include <memory>
 
@@ -27,9 +27,14 @@ void require_heads(int64_t heads, int64_t width);
 
 /// Returns the spec parameter `dropout`.
 base::Parameter dropout_parameter(const char* standard);
-/// Returns the spec parameter `zero_init` of models with residual blocks.
-base::Parameter zero_init_parameter();
-/// Returns the initial weight of the last BatchNorm of each block: 0 with `zero_init`, else 1.
-double last_norm_weight(const base::Json& spec);
+/// The key `zero_init` of models with residual blocks.
+struct ResidualSpec {
+    bool zero_init;
+
+    /// Returns the initial weight of the last BatchNorm of each block.
+    double last_norm_weight() const { return zero_init ? 0 : 1; }
+
+    static const base::Section<ResidualSpec>& section();
+};
 
 }  // namespace dbench::train

@@ -1,5 +1,4 @@
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "train/models/entry_helpers.hpp"
@@ -10,9 +9,37 @@ namespace dbench::train {
 namespace {
 
 struct GptOptions {
-    int64_t layers, heads, width, context;
+    int64_t layers, heads, width;
+    std::optional<int64_t> context;  ///< Positions; empty: as many as a sample has tokens.
     double dropout;
+
+    static const base::Section<GptOptions>& section();
 };
+
+const base::Section<GptOptions>& GptOptions::section() {
+    using base::Parameter;
+    static const base::Section<GptOptions> keys{
+        {Parameter::integer("layers", "12", "blocks").at_least(1).at_most(1000),
+         &GptOptions::layers},
+        {Parameter::integer("heads", "12", "attention heads per block")
+             .at_least(1)
+             .at_most(1 << 16),
+         &GptOptions::heads},
+        {Parameter::integer("width", "768", "width of the embedding and of each block")
+             .at_least(1)
+             .at_most(1 << 16),
+         &GptOptions::width},
+        {Parameter::integer(
+             "context", "null",
+             "positions that the model can embed; null: as many as a sample has tokens")
+             .at_least(1)
+             .at_most(1 << 24)
+             .or_null(),
+         &GptOptions::context},
+        {dropout_parameter("0.1"), &GptOptions::dropout},
+    };
+    return keys;
+}
 
 /// GPT-2 draws all weights with this standard deviation, except in layers that write to the
 /// residual stream (two per block): theirs is divided by the square root of the number of such
@@ -65,9 +92,9 @@ private:
 /// 124,439,808 parameters.
 class Gpt : public Model {
 public:
-    Gpt(const GptOptions& o, const ModelContext& context)
+    Gpt(const GptOptions& o, int64_t positions, const ModelContext& context)
         : wte_(declaration_, "wte", context.classes, o.width, normal(kDeviation), true),
-          wpe_(declaration_, "wpe", o.context, o.width, normal(kDeviation), true),
+          wpe_(declaration_, "wpe", positions, o.width, normal(kDeviation), true),
           dropout_(declaration_, o.dropout),
           blocks_(blocks(declaration_, o)),
           ln_f_(declaration_, "ln_f", o.width) {}
@@ -96,41 +123,24 @@ private:
     LayerNorm ln_f_;
 };
 
-ModelPtr make_gpt(const base::Json& spec, const ModelContext& context) {
+ModelPtr make_gpt(const GptOptions& o, const ModelContext& context) {
     require_tokens("gpt", context);
     const int64_t length = context.input_shape.front();
-    GptOptions o{spec.at("layers"), spec.at("heads"), spec.at("width"), length, spec.at("dropout")};
-    if (spec.at("context").is_number()) o.context = spec.at("context");
+    const int64_t positions = o.context.value_or(length);
     require_heads(o.heads, o.width);
-    if (o.context < length) {
-        throw base::UserError("/model/context: " + std::to_string(o.context) +
+    if (positions < length) {
+        throw base::UserError("/model/context: " + std::to_string(positions) +
                               " positions are less than the " + std::to_string(length) +
                               " tokens of a sample: choose at least that, or a shorter "
                               "/data/sequence");
     }
-    return std::make_unique<Gpt>(o, context);
+    return std::make_unique<Gpt>(o, positions, context);
 }
 
 }  // namespace
 
 ModelEntry gpt_model() {
-    using base::Parameter;
-    return {{"gpt",
-             "GPT-2 (Radford et al. 2019) for texts: a decoder of causal self-attention",
-             {Parameter::integer("layers", "12", "blocks").at_least(1).at_most(1000),
-              Parameter::integer("heads", "12", "attention heads per block")
-                  .at_least(1)
-                  .at_most(1 << 16),
-              Parameter::integer("width", "768", "width of the embedding and of each block")
-                  .at_least(1)
-                  .at_most(1 << 16),
-              Parameter::integer(
-                  "context", "null",
-                  "positions that the model can embed; null: as many as a sample has tokens")
-                  .at_least(1)
-                  .at_most(1 << 24)
-                  .or_null(),
-              dropout_parameter("0.1")}},
+    return {"gpt", "GPT-2 (Radford et al. 2019) for texts: a decoder of causal self-attention",
             make_gpt};
 }
 

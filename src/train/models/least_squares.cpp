@@ -1,5 +1,4 @@
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "train/models/entry_helpers.hpp"
 
@@ -41,7 +40,7 @@ private:
     int weight_;
 };
 
-ModelPtr make_least_squares(const base::Json&, const ModelContext& context) {
+ModelPtr make_least_squares(const base::NoKeys&, const ModelContext& context) {
     require_targets("least_squares", context);
     return std::make_unique<LeastSquares>(input_features(context));
 }
@@ -49,7 +48,7 @@ ModelPtr make_least_squares(const base::Json&, const ModelContext& context) {
 }  // namespace
 
 ModelEntry least_squares_model() {
-    return {{"least_squares", "1/2 ||A x - b||^2 / m; data with real targets only", {}},
+    return {"least_squares", "1/2 ||A x - b||^2 / m; data with real targets only",
             make_least_squares};
 }
 

@@ -1,4 +1,3 @@
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "train/models/entry_helpers.hpp"
@@ -16,8 +15,10 @@ class LstmModel : public Model {
 public:
     struct Options {
         int64_t hidden, layers;
-        bool tied;
+        bool tied;  ///< The last linear layer shares the embedding's weight.
         double dropout;
+
+        static const base::Section<Options>& section();
     };
 
     LstmModel(const Options& o, const ModelContext& context)
@@ -50,27 +51,32 @@ private:
     int bias_ = -1;  ///< The bias of a tied decoder, which shares the encoder's weight.
 };
 
-ModelPtr make_lstm(const base::Json& spec, const ModelContext& context) {
+const base::Section<LstmModel::Options>& LstmModel::Options::section() {
+    using base::Parameter;
+    static const base::Section<Options> keys{
+        {Parameter::integer("hidden", "650", "width of the embedding and of each layer")
+             .at_least(1)
+             .at_most(1 << 16),
+         &Options::hidden},
+        {Parameter::integer("layers", "2", "layers").at_least(1).at_most(64), &Options::layers},
+        {Parameter::flag("tied", "false", "the last linear layer shares the embedding's weight"),
+         &Options::tied},
+        {dropout_parameter("0.5"), &Options::dropout},
+    };
+    return keys;
+}
+
+ModelPtr make_lstm(const LstmModel::Options& options, const ModelContext& context) {
     require_tokens("lstm", context);
-    return std::make_unique<LstmModel>(LstmModel::Options{spec.at("hidden"), spec.at("layers"),
-                                                          spec.at("tied"), spec.at("dropout")},
-                                       context);
+    return std::make_unique<LstmModel>(options, context);
 }
 
 }  // namespace
 
 ModelEntry lstm_model() {
-    using base::Parameter;
-    return {
-        {"lstm",
-         "LSTM for texts; with the partition stream its state is carried from batch to batch",
-         {Parameter::integer("hidden", "650", "width of the embedding and of each layer")
-              .at_least(1)
-              .at_most(1 << 16),
-          Parameter::integer("layers", "2", "layers").at_least(1).at_most(64),
-          Parameter::flag("tied", "false", "the last linear layer shares the embedding's weight"),
-          dropout_parameter("0.5")}},
-        make_lstm};
+    return {"lstm",
+            "LSTM for texts; with the partition stream its state is carried from batch to batch",
+            make_lstm};
 }
 
 }  // namespace dbench::train

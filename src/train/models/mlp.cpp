@@ -32,16 +32,33 @@ private:
     std::vector<Linear> layers_;
 };
 
-ModelPtr make_mlp(const base::Json& spec, const ModelContext& context) {
+struct MlpSpec {
+    std::vector<double> hidden;  ///< Widths of the hidden layers, first to last.
+
+    static const base::Section<MlpSpec>& section();
+};
+
+const base::Section<MlpSpec>& MlpSpec::section() {
+    static const base::Section<MlpSpec> keys{
+        {base::Parameter::numbers("hidden", "[128, 64]",
+                                  "widths of the hidden layers, first to last")
+             .at_least(1)
+             .at_most(1 << 20),
+         &MlpSpec::hidden},
+    };
+    return keys;
+}
+
+ModelPtr make_mlp(const MlpSpec& spec, const ModelContext& context) {
     require_classes("mlp", context);
     std::vector<int64_t> hidden;
-    for (const auto& size : spec.at("hidden")) {
-        if (size.get<double>() != std::floor(size.get<double>())) {
+    for (const double size : spec.hidden) {
+        if (size != std::floor(size)) {
             throw base::UserError("/model/hidden/" + std::to_string(hidden.size()) +
                                   ": must be a whole number (found " + base::short_text(size) +
                                   ")");
         }
-        hidden.push_back(size.get<int64_t>());
+        hidden.push_back(static_cast<int64_t>(size));
     }
     return std::make_unique<Mlp>(hidden, context);
 }
@@ -49,13 +66,7 @@ ModelPtr make_mlp(const base::Json& spec, const ModelContext& context) {
 }  // namespace
 
 ModelEntry mlp_model() {
-    return {{"mlp",
-             "linear layers with ReLU between them, on the flattened input",
-             {base::Parameter::numbers("hidden", "[128, 64]",
-                                       "widths of the hidden layers, first to last")
-                  .at_least(1)
-                  .at_most(1 << 20)}},
-            make_mlp};
+    return {"mlp", "linear layers with ReLU between them, on the flattened input", make_mlp};
 }
 
 }  // namespace dbench::train

@@ -15,7 +15,7 @@
 
 #include "arena/device/queue.hpp"
 #include "arena/layout.hpp"
-#include "base/family.hpp"
+#include "base/factory_entry.hpp"
 #include "data/dataset.hpp"
 #include "data/loader.hpp"
 
@@ -134,10 +134,9 @@ struct ModelContext {
     int64_t stream_batch = 0;  ///< Samples of a batch that continue in the next batch; 0: none do.
 };
 
-/// An entry of the model table. `make` throws UserError if the data do not suit the model.
-struct ModelEntry : base::Entry {
-    std::unique_ptr<Model> (*make)(const base::Json& spec, const ModelContext& context);
-};
+/// An entry of the model table. `make(spec, context)` throws UserError if the data do not suit the
+/// model.
+using ModelEntry = base::FactoryEntry<std::unique_ptr<Model>(const ModelContext& context)>;
 const std::vector<ModelEntry>& model_table();
 
 /// Returns the arena layout of a model's parameters.

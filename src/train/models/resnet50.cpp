@@ -1,4 +1,3 @@
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -101,22 +100,35 @@ private:
     Linear fc_;
 };
 
+struct ResNet50Spec : ResidualSpec {
+    int64_t width;  ///< Channels of the first stage.
+
+    static const base::Section<ResNet50Spec>& section();
+};
+
+const base::Section<ResNet50Spec>& ResNet50Spec::section() {
+    static const base::Section<ResNet50Spec> keys{
+        {{base::Parameter::integer("width", "64", "channels of the first stage")
+              .at_least(1)
+              .at_most(1024),
+          &ResNet50Spec::width}},
+        ResidualSpec::section()};
+    return keys;
+}
+
+ModelPtr make_resnet50(const ResNet50Spec& spec, const ModelContext& context) {
+    require_classes("resnet50", context);
+    require_images("resnet50", context, 32);
+    return std::make_unique<ResNet50>(spec.width, spec.last_norm_weight(), context);
+}
+
 }  // namespace
 
 ModelEntry resnet50_model() {
-    return {{"resnet50",
-             "ResNet-50 v1.5 (He et al. 2015; stride in the 3x3 convolutions); images of at least "
-             "32x32",
-             {base::Parameter::integer("width", "64", "channels of the first stage")
-                  .at_least(1)
-                  .at_most(1024),
-              zero_init_parameter()}},
-            [](const base::Json& spec, const ModelContext& context) -> ModelPtr {
-                require_classes("resnet50", context);
-                require_images("resnet50", context, 32);
-                return std::make_unique<ResNet50>(spec.at("width"), last_norm_weight(spec),
-                                                  context);
-            }};
+    return {"resnet50",
+            "ResNet-50 v1.5 (He et al. 2015; stride in the 3x3 convolutions); images of at least "
+            "32x32",
+            make_resnet50};
 }
 
 }  // namespace dbench::train

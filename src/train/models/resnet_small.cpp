@@ -1,4 +1,3 @@
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "train/models/entry_helpers.hpp"
@@ -83,17 +82,19 @@ private:
 };
 
 template <int depth>
+ModelPtr make_small_resnet(const ResidualSpec& spec, const ModelContext& context) {
+    const std::string name = "resnet" + std::to_string(depth);
+    require_classes(name.c_str(), context);
+    require_images(name.c_str(), context, 8);
+    return std::make_unique<SmallResNet>((depth - 2) / 6, spec.last_norm_weight(), context);
+}
+
+template <int depth>
 ModelEntry small_resnet() {
-    static const std::string number = std::to_string(depth), name = "resnet" + number;
-    return {
-        {name,
-         "ResNet-" + number + " for small images (He et al. 2015), shortcuts without parameters",
-         {zero_init_parameter()}},
-        [](const base::Json& spec, const ModelContext& context) -> ModelPtr {
-            require_classes(name.c_str(), context);
-            require_images(name.c_str(), context, 8);
-            return std::make_unique<SmallResNet>((depth - 2) / 6, last_norm_weight(spec), context);
-        }};
+    const std::string number = std::to_string(depth);
+    return {"resnet" + number,
+            "ResNet-" + number + " for small images (He et al. 2015), shortcuts without parameters",
+            make_small_resnet<depth>};
 }
 
 }  // namespace

@@ -1,4 +1,3 @@
-#include <nlohmann/json.hpp>
 
 #include "train/models/entry_helpers.hpp"
 #include "train/models/layers/layers.hpp"
@@ -20,7 +19,7 @@ private:
     Linear linear_;
 };
 
-ModelPtr make_softmax_regression(const base::Json&, const ModelContext& context) {
+ModelPtr make_softmax_regression(const base::NoKeys&, const ModelContext& context) {
     require_classes("softmax_regression", context);
     return std::make_unique<SoftmaxRegression>(context);
 }
@@ -28,7 +27,7 @@ ModelPtr make_softmax_regression(const base::Json&, const ModelContext& context)
 }  // namespace
 
 ModelEntry softmax_regression_model() {
-    return {{"softmax_regression", "logits = W x + b on the flattened input", {}},
+    return {"softmax_regression", "logits = W x + b on the flattened input",
             make_softmax_regression};
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/error.hpp"
@@ -20,8 +19,32 @@ using arena::TensorKind;
 struct Options {
     int64_t width, heads, layers, hidden;
     double dropout;
-    bool norm_first;
+    bool norm_first;  ///< LayerNorm before each layer instead of after each sum.
+
+    static const base::Section<Options>& section();
 };
+
+const base::Section<Options>& Options::section() {
+    using base::Parameter;
+    const auto size = [](const char* name, const char* standard, const char* help) {
+        return Parameter::integer(name, standard, help).at_least(1).at_most(1 << 16);
+    };
+    static const base::Section<Options> keys{
+        {size("width", "512", "width of the embedding and of each layer"), &Options::width},
+        {size("heads", "8", "attention heads per layer"), &Options::heads},
+        {Parameter::integer("layers", "6", "layers of the encoder, and of the decoder")
+             .at_least(1)
+             .at_most(1000),
+         &Options::layers},
+        {size("hidden", "2048", "width of the hidden layer of each feed-forward network"),
+         &Options::hidden},
+        {base::Words<bool>("norm", {{"post", false}, {"pre", true}}, false,
+                           "LayerNorm after each sum, as published, or before each layer"),
+         &Options::norm_first},
+        {dropout_parameter("0.1"), &Options::dropout},
+    };
+    return keys;
+}
 
 Initial xavier_uniform(int64_t in, int64_t out) {
     return uniform(std::sqrt(6.0 / static_cast<double>(in + out)));
@@ -293,10 +316,8 @@ private:
     std::optional<LayerNorm> encoder_norm_, decoder_norm_;
 };
 
-ModelPtr make_transformer(const base::Json& spec, const ModelContext& context) {
+ModelPtr make_transformer(const Options& o, const ModelContext& context) {
     require_pairs("transformer", context);
-    const Options o{spec.at("width"),  spec.at("heads"),   spec.at("layers"),
-                    spec.at("hidden"), spec.at("dropout"), spec.at("norm") == "pre"};
     if (o.width % 2 != 0) {
         throw base::UserError("/model/width: " + std::to_string(o.width) +
                               " is odd (a position is encoded as pairs of sine and cosine): choose "
@@ -309,21 +330,8 @@ ModelPtr make_transformer(const base::Json& spec, const ModelContext& context) {
 }  // namespace
 
 ModelEntry transformer_model() {
-    using base::Parameter;
-    const auto size = [](const char* name, const char* standard, const char* help) {
-        return Parameter::integer(name, standard, help).at_least(1).at_most(1 << 16);
-    };
-    return {{"transformer",
-             "Transformer (Vaswani et al. 2017) for pairs of sentences: encoder and decoder",
-             {size("width", "512", "width of the embedding and of each layer"),
-              size("heads", "8", "attention heads per layer"),
-              Parameter::integer("layers", "6", "layers of the encoder, and of the decoder")
-                  .at_least(1)
-                  .at_most(1000),
-              size("hidden", "2048", "width of the hidden layer of each feed-forward network"),
-              Parameter::choice("norm", "\"post\"", {"post", "pre"},
-                                "LayerNorm after each sum, as published, or before each layer"),
-              dropout_parameter("0.1")}},
+    return {"transformer",
+            "Transformer (Vaswani et al. 2017) for pairs of sentences: encoder and decoder",
             make_transformer};
 }
 

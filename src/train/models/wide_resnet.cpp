@@ -1,4 +1,3 @@
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -44,18 +43,38 @@ private:
     std::optional<Conv2d> shortcut_;
 };
 
+struct WideSpec {
+    int64_t depth;  ///< Layers, 6 n + 4.
+    int64_t widen;  ///< Factor by which it is wider than a ResNet.
+    double dropout;
+
+    static const base::Section<WideSpec>& section();
+};
+
+const base::Section<WideSpec>& WideSpec::section() {
+    static const base::Section<WideSpec> keys{
+        {base::Parameter::integer("depth", "28", "layers, 6 n + 4").at_least(10).at_most(1000),
+         &WideSpec::depth},
+        {base::Parameter::integer("widen", "10", "factor by which it is wider than a ResNet")
+             .at_least(1)
+             .at_most(64),
+         &WideSpec::widen},
+        {dropout_parameter("0"), &WideSpec::dropout},
+    };
+    return keys;
+}
+
 /// WRN-depth-widen (Zagoruyko and Komodakis 2016): a convolution with 16 channels, three stages of
 /// (depth - 4) / 6 blocks with 16, 32 and 64 times `widen` channels, BatchNorm and ReLU, the mean
 /// over the image, a linear layer. WRN-28-10 has 36,479,194 parameters for 3 channels and 10
 /// classes.
 class WideResNet : public Model {
 public:
-    WideResNet(const base::Json& spec, const ModelContext& context)
-        : widen_(spec.at("widen")),
+    WideResNet(const WideSpec& spec, const ModelContext& context)
+        : widen_(spec.widen),
           conv1_(declaration_, "conv1",
                  {.in = context.input_shape[0], .out = 16, .init = WideBlock::kHe}),
-          blocks_(blocks(declaration_, (spec.at("depth").get<int64_t>() - 4) / 6, widen_,
-                         spec.at("dropout"))),
+          blocks_(blocks(declaration_, (spec.depth - 4) / 6, widen_, spec.dropout)),
           bn_(declaration_, "bn", 64 * widen_),
           fc_(declaration_, "fc", 64 * widen_, context.classes) {}
 
@@ -92,8 +111,8 @@ private:
     Linear fc_;
 };
 
-ModelPtr make_wide_resnet(const base::Json& spec, const ModelContext& context) {
-    const int64_t depth = spec.at("depth");
+ModelPtr make_wide_resnet(const WideSpec& spec, const ModelContext& context) {
+    const int64_t depth = spec.depth;
     if (depth % 6 != 4) {
         throw base::UserError("/model/depth: wide_resnet needs 6 n + 4 layers (found " +
                               std::to_string(depth) + "): use " +
@@ -107,13 +126,7 @@ ModelPtr make_wide_resnet(const base::Json& spec, const ModelContext& context) {
 }  // namespace
 
 ModelEntry wide_resnet_model() {
-    return {{"wide_resnet",
-             "wide ResNet for small images (Zagoruyko and Komodakis 2016)",
-             {base::Parameter::integer("depth", "28", "layers, 6 n + 4").at_least(10).at_most(1000),
-              base::Parameter::integer("widen", "10", "factor by which it is wider than a ResNet")
-                  .at_least(1)
-                  .at_most(64),
-              dropout_parameter("0")}},
+    return {"wide_resnet", "wide ResNet for small images (Zagoruyko and Komodakis 2016)",
             make_wide_resnet};
 }
 

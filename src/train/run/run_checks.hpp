@@ -5,7 +5,7 @@
 #include <string>
 
 #include "algorithms/algorithm.hpp"
-#include "algorithms/optimizers/optimizer.hpp"
+#include "algorithms/learning_rates/learning_rate.hpp"
 #include "comm/world/world.hpp"
 #include "data/loader.hpp"
 #include "graphs/schedules/staged.hpp"

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "algorithms/learning_rates/learning_rate.hpp"
 #include "algorithms/optimizers/optimizer_spec.hpp"
 #include "base/error.hpp"
 #include "train/batches/resident_images.hpp"

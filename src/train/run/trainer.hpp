@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "algorithms/learning_rates/learning_rate.hpp"
 #include "algorithms/step/delays.hpp"
 #include "algorithms/step/observer.hpp"
 #include "algorithms/step/stepper.hpp"

@@ -29,6 +29,7 @@
 #include "algorithms/step/control.hpp"
 #include "algorithms/step/probe.hpp"
 #include "algorithms/step/timers.hpp"
+#include "algorithms/traits.hpp"
 #include "arena/state.hpp"
 #include "comm/exchange/exchange.hpp"
 
@@ -161,56 +162,6 @@ struct Sent {
     double bytes = 0;     ///< Bytes in addition to rows: compressed messages, push-sum weights.
 };
 
-/// The property of W on which an algorithm's guarantees depend.
-enum class GraphNeed { none, column_stochastic, doubly_stochastic, symmetric, tree };
-/// The optimizers with which an algorithm can be combined: any, or SGD without momentum if the
-/// algorithm has its own momentum or correction.
-enum class OptimizerNeed { any, plain_sgd };
-/// The combinations that an algorithm accepts. The spec's checks refuse all others.
-struct Accepts {
-    GraphNeed graph = GraphNeed::doubly_stochastic;
-    OptimizerNeed optimizer = OptimizerNeed::any;
-    bool sequences = true;  ///< Graphs that change from round to round.
-    /// Replicas do not wait for each other; reproducible only on a single rank.
-    bool asynchronous = false;
-    bool staged = true;          ///< Graphs that change at given iterations of the run.
-    double lambda_min = -1;      ///< W's smallest eigenvalue must be greater.
-    bool divides_by_lr = false;  ///< The learning rate must never be 0.
-    bool one_start = false;      ///< All replicas must start with equal parameters.
-    bool codes_rows = true;      ///< Its rows may be sent in 16 bits.
-    bool compresses = false;     ///< Its messages are compressed by the codec of /message.
-    bool own_messages = false;   ///< It encodes its messages itself; no codec applies.
-    bool linearises = false;     ///< It requires linearised models instead of gradients.
-};
-
-/// How the mean over replicas moves in one iteration with plain SGD, for every doubly stochastic W.
-/// g is the mean gradient; beta, mu and nesterov are keys of the algorithm.
-enum class MeanRule {
-    none,             ///< No rule is guaranteed.
-    gradient,         ///< x - lr g
-    momentum,         ///< m <- beta m + g;  x - lr m
-    momentum_before,  ///< Like momentum, with the m before this iteration.
-    quasi_global      ///< m = beta m^ + g;  x - lr m;  m^ <- mu m^ + (1 - mu) m
-};
-/// Distance from the common minimiser under heterogeneous data at a constant learning rate. `none`:
-/// no guarantee. `halves`: O(lr), so it halves with lr. `vanishes`: zero.
-enum class Bias { none, halves, vanishes };
-/// The guarantees that `dbench conform` checks, with the algorithm's default keys.
-struct Promises {
-    MeanRule mean = MeanRule::gradient;
-    Bias bias = Bias::halves;
-    bool plain_alone = true;  ///< With one replica it equals the plain optimizer.
-    bool any_rate = true;     ///< The rules also hold for learning rates that change.
-    /// State whose mean over replicas is the mean of the gradients, or of the state `tracked`.
-    const char* tracker = nullptr;
-    const char* tracked = nullptr;  ///< Null: `tracker` tracks the gradients.
-    /// State that holds one number per replica: the replica's weight in the mean.
-    const char* weight = nullptr;
-    /// With W = J/n, models that start at their local minimisers learn the common one by
-    /// distillation.
-    bool distils = false;
-};
-
 /// Columns whose exchange is in flight: the tile that `ready` received, or a tile of a whole row. A
 /// null token means that nothing is exchanged.
 struct Bucket {
@@ -247,26 +198,10 @@ public:
     virtual void after_backward(Step&) {}
     /// Returns what iteration t, with this round, sends.
     virtual Sent sent(int64_t t, graphs::Round round) const = 0;
-    /// True if the algorithm calls Step::mix_again. All averagings of its iteration then cost the
-    /// same.
-    virtual bool mixes_again() const { return false; }
-    /// True if its state belongs to single links between neighbours. The run can then not resume
-    /// with another number of replicas.
-    virtual bool keeps_messages() const { return false; }
-    /// True if an invariant mean(state) = ... over replicas must hold. Resuming with n' replicas is
-    /// then allowed only if n' divides n or n divides n', so that every replica is copied or merged
-    /// equally often.
-    virtual bool keeps_means() const { return false; }
-    /// True if whole received rows stay in memory while the gradient is computed
-    /// (combine_while_adapt).
-    virtual bool keeps_received_rows() const { return false; }
     /// Returns the bytes of the largest message to a single neighbour, for algorithms that keep all
     /// of an iteration's messages at once (sent ones, received ones, and one per own replica); 0
     /// for all others.
     virtual int64_t link_message_bytes() const { return 0; }
-    /// Returns the temperature at which outputs are compared, see Distillation. Must be 1 for real
-    /// targets.
-    virtual double temperature() const { return 1; }
     /// Returns a remark for the end of the run: one sentence of at most 512 bytes, or "".
     /// Collective; equal on all ranks.
     virtual std::string remark(comm::World&) const { return ""; }
@@ -299,15 +234,19 @@ using MakeSchedule = std::unique_ptr<graphs::Schedule> (*)(
     const base::Json& spec, std::shared_ptr<const graphs::Schedule> graph,
     const graphs::RunFacts& run);
 
-/// One algorithm in the table: name and keys (base::Entry), factory, requirements and guarantees.
+/// One algorithm in the table: name and keys (base::Entry), factory and traits.
 struct AlgorithmEntry : base::Entry {
     std::unique_ptr<Algorithm> (*make)(const base::Json& spec, const AlgorithmContext& context);
-    Accepts accepts = {};
-    Promises promises = {};
+    Traits traits = {};
     MakeSchedule schedule = nullptr;  ///< Null: the graph is used unchanged.
     /// Checks rules that concern more than one key; may complete nested objects. Throws UserError.
     void (*check)(base::Json& spec, const std::string& pointer) = nullptr;
+    /// Sets the traits that depend on the keys of the resolved spec. Null: no trait does.
+    void (*refine)(const base::Json& spec, Traits& traits) = nullptr;
 };
+
+/// Returns the traits of an algorithm with these keys (resolved).
+Traits traits_of(const AlgorithmEntry& entry, const base::Json& spec);
 
 /// Returns all algorithms, in the order of the documentation.
 const std::vector<AlgorithmEntry>& algorithm_table();

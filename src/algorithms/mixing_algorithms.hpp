@@ -87,7 +87,7 @@ public:
         step.probe.about_to_average(message(step));  // is written only by the finish, if at all
         while (!pending_.empty()) finish_one(step);
         if (averages(step.round)) in_place_buckets_.end_iteration();
-        if (mixes_again() && averages(step.round)) step.mix_again(result(step));
+        if (repeats_averaging() && averages(step.round)) step.mix_again(result(step));
         if (step.probe.measures_after_averaging()) step.probe.averaged(averaged(step));
         combined(step);
     }
@@ -111,6 +111,8 @@ protected:
     virtual arena::Rows averaged(Step& step) { return result(step); }
     /// Called after the averaging.
     virtual void combined(Step&) {}
+    /// True if the averaging may be repeated, see Step::mix_again.
+    virtual bool repeats_averaging() const { return false; }
 
 private:
     void finish_one(Step& step) {
@@ -213,7 +215,6 @@ public:
         correction_ = state.rows("algorithm/correction");
         change_ = state.scratch();
     }
-    bool keeps_means() const override { return true; }
 
 protected:
     void adapt(Step& step, arena::Columns columns) override {

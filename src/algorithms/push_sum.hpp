@@ -63,7 +63,4 @@ private:
     MixingCost links_;
 };
 
-/// The combinations that push-sum algorithms accept.
-inline constexpr Accepts kPushSum = {.graph = GraphNeed::column_stochastic, .codes_rows = false};
-
 }  // namespace dbench::algorithms

@@ -1,54 +1,10 @@
 // The table of algorithms and the keys that they share.
 #include <nlohmann/json.hpp>
 
+#include "algorithms/algorithm_list.hpp"
 #include "algorithms/entries.hpp"
 
 namespace dbench::algorithms {
-
-// All algorithms in the order of the documentation. Each entry, NAME_entry(), is in its algorithm's
-// file.
-#define DBENCH_ALGORITHMS(ROW)  \
-    ROW(centralized)            \
-    ROW(dsgd)                   \
-    ROW(averaged_momentum)      \
-    ROW(decentlam)              \
-    ROW(qg_dsgdm)               \
-    ROW(qg_adam)                \
-    ROW(dadam)                  \
-    ROW(d_amsgrad)              \
-    ROW(d2)                     \
-    ROW(exact_diffusion)        \
-    ROW(gradient_tracking)      \
-    ROW(gut)                    \
-    ROW(qg_gutm)                \
-    ROW(relaysgd)               \
-    ROW(local_sgd)              \
-    ROW(gossip_pga)             \
-    ROW(hierarchical_averaging) \
-    ROW(slowmo)                 \
-    ROW(consensus_control)      \
-    ROW(dsgd_ac)                \
-    ROW(diloco)                 \
-    ROW(noloco)                 \
-    ROW(gasloc)                 \
-    ROW(cocod_sgd)              \
-    ROW(overlap_local_sgd)      \
-    ROW(feddkd)                 \
-    ROW(ntk_dfl)                \
-    ROW(sgp)                    \
-    ROW(osgp)                   \
-    ROW(quantized_push_sum)     \
-    ROW(choco)                  \
-    ROW(adagossip)              \
-    ROW(dcd)                    \
-    ROW(ecd)                    \
-    ROW(deepsqueeze)            \
-    ROW(beer)                   \
-    ROW(motef)                  \
-    ROW(moniqua)                \
-    ROW(powergossip)            \
-    ROW(ad_psgd)                \
-    ROW(swift)
 
 #define ROW_DECLARED(name) AlgorithmEntry name##_entry();
 #define ROW_MADE(name) name##_entry(),
@@ -57,6 +13,12 @@ DBENCH_ALGORITHMS(ROW_DECLARED)
 const std::vector<AlgorithmEntry>& algorithm_table() {
     static const std::vector<AlgorithmEntry> table = {DBENCH_ALGORITHMS(ROW_MADE)};
     return table;
+}
+
+Traits traits_of(const AlgorithmEntry& entry, const base::Json& spec) {
+    Traits traits = entry.traits;
+    if (entry.refine) entry.refine(spec, traits);
+    return traits;
 }
 
 base::Parameter period_parameter(const char* standard) {

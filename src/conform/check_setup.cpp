@@ -5,14 +5,13 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "algorithms/compatibility.hpp"
 #include "algorithms/optimizers/optimizer.hpp"
 #include "conform/stability.hpp"
-#include "graphs/proof/certificate.hpp"
 #include "graphs/schedules/staged.hpp"
 
 namespace dbench::conform {
 
-using algorithms::Accepts;
 using algorithms::GraphNeed;
 using base::Json;
 
@@ -80,46 +79,38 @@ std::unique_ptr<graphs::Schedule> graph_of(const Json& graph, int64_t replicas,
                               "--graph");
 }
 
-std::string unsuitable_reason(const Accepts& accepts, const Json& graph, int64_t replicas,
-                              int ranks) {
-    if (accepts.asynchronous && ranks > 1) return "on several ranks its numbers depend on timing";
-    if (accepts.graph == algorithms::GraphNeed::none) return "";
-    const auto schedule = graph_of(graph, replicas, 1);
-    const graphs::Sums sums = graphs::sums(*schedule);
-    if (accepts.graph == algorithms::GraphNeed::column_stochastic) {
-        if (!sums.columns) return "the graph is not column stochastic";
-    } else if (!sums.rows || !sums.columns) {
-        return "the graph is not doubly stochastic";
+std::string unsuitable_reason(const algorithms::AlgorithmEntry& row, const Json& graph,
+                              int64_t replicas, int ranks) {
+    algorithms::Facts facts;
+    facts.algorithm = row.name;
+    facts.traits = row.traits;
+    facts.ranks = {.replicas = replicas, .ranks = ranks, .reproducible = true};
+    if (row.traits.graph != GraphNeed::none) {
+        const auto schedule = graph_of(graph, replicas, 1);
+        facts.matrix = algorithms::matrix_facts(*schedule, "the graph", row.traits);
+        facts.schedule = {.staged = schedule->staged() != nullptr};
     }
-    if (!accepts.staged && schedule->staged()) return "the graph goes from graph to graph";
-    if (!accepts.sequences && schedule->period() != 1) return "the graph is not static";
-    if (accepts.graph == algorithms::GraphNeed::tree && !graphs::is_tree(*schedule)) {
-        return "the graph is not a tree";
-    }
-    if (accepts.graph != algorithms::GraphNeed::symmetric) return "";
-    const graphs::Symmetry symmetry = graphs::symmetry(*schedule);
-    if (!symmetry.symmetric) return "the graph is directed";
-    if (symmetry.lambda_min <= accepts.lambda_min) return "lambda_n of the graph is too small";
-    return "";
+    const auto problems = algorithms::find_problems(facts);
+    return problems.empty() ? "" : problems.front().reason;
 }
 
-Json suitable_graph(const Accepts& accepts, const Json& asked, int64_t replicas) {
+Json suitable_graph(const algorithms::AlgorithmEntry& row, const Json& asked, int64_t replicas) {
     if (!asked.is_null()) return asked;
-    if (accepts.graph == algorithms::GraphNeed::tree) return {{"type", "path"}};
+    if (row.traits.graph == GraphNeed::tree) return {{"type", "path"}};
     const Json ring{{"type", "ring"}};
-    if (unsuitable_reason(accepts, ring, replicas).empty()) return ring;
+    if (unsuitable_reason(row, ring, replicas).empty()) return ring;
     return {{"type", "ring"}, {"lazy", 0.5}};
 }
 
 Json column_stochastic_graph() { return {{"type", "star"}, {"weights", "column"}}; }
 
 std::vector<Json> other_graphs(const ConformanceCase& tested, int64_t replicas) {
-    const Accepts& accepts = tested.row->accepts;
+    const algorithms::Traits& traits = tested.row->traits;
     std::vector<Json> out;
-    if (accepts.graph == GraphNeed::column_stochastic) {
+    if (traits.graph == GraphNeed::column_stochastic) {
         out.push_back(column_stochastic_graph());
     }
-    if (accepts.graph == GraphNeed::none || !accepts.sequences) return out;
+    if (traits.graph == GraphNeed::none || !traits.sequences) return out;
     static const char* const kKinds[3][3] = {
         {R"({"type": "one_peer_exponential"})", R"({"type": "one_peer_exponential", "lazy": 0.5})",
          R"({"type": "random_matching", "lazy": 0.5})"},
@@ -139,7 +130,7 @@ std::vector<Json> other_graphs(const ConformanceCase& tested, int64_t replicas) 
             // Algorithms with their own schedule derive rounds from a list that the reference does
             // not know.
             if (graph.is_array() && tested.row->schedule) break;
-            if (!unsuitable_reason(accepts, graph, replicas).empty()) continue;
+            if (!unsuitable_reason(*tested.row, graph, replicas).empty()) continue;
             const auto schedule = graph_of(graph, replicas, 1);
             if (growth(algorithm, *schedule).stable() == false) continue;
             out.push_back(std::move(graph));

@@ -43,10 +43,10 @@ std::unique_ptr<graphs::Schedule> graph_of(const base::Json& graph, int64_t repl
                                            int64_t iterations);
 /// Returns the reason why the graph or the number of ranks does not suit the algorithm; empty if
 /// both do.
-std::string unsuitable_reason(const algorithms::Accepts& accepts, const base::Json& graph,
+std::string unsuitable_reason(const algorithms::AlgorithmEntry& row, const base::Json& graph,
                               int64_t replicas, int ranks = 1);
 /// Returns the requested graph, or the nearest graph of its kind that the algorithm accepts.
-base::Json suitable_graph(const algorithms::Accepts& accepts, const base::Json& asked,
+base::Json suitable_graph(const algorithms::AlgorithmEntry& row, const base::Json& asked,
                           int64_t replicas);
 
 /// Returns a graph whose columns sum to 1 and whose rows do not.

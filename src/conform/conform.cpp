@@ -34,9 +34,9 @@ bool Report::passed() const {
 
 Report conform(comm::World& world, const ConformanceCase& tested, const Options& options,
                const Json* reference_of) {
-    const algorithms::Promises& promises = tested.row->promises;
+    const algorithms::Traits& traits = tested.row->traits;
     const int64_t n = options.replicas;
-    const Json graph = suitable_graph(tested.row->accepts, options.graph, n);
+    const Json graph = suitable_graph(*tested.row, options.graph, n);
     Report report;
     report.title = spec_label(tested.algorithm);
     if (tested.optimizer != Json("sgd")) {
@@ -47,7 +47,7 @@ Report conform(comm::World& world, const ConformanceCase& tested, const Options&
     if (tested.message != Json("float32"))
         report.title += ", message " + spec_label(tested.message);
     report.graph = spec_label(graph);
-    report.skipped = unsuitable_reason(tested.row->accepts, graph, n, world.size());
+    report.skipped = unsuitable_reason(*tested.row, graph, n, world.size());
     if (!report.skipped.empty()) return report;
 
     Measurements measurements(world, tested, graph, options);
@@ -80,29 +80,29 @@ Report conform(comm::World& world, const ConformanceCase& tested, const Options&
         checks.push_back(below("float32", std::max(d->parameters, d->recorded), kSingle));
     }
     const bool plain = plain_sgd(resolved_optimizer(tested));
-    if (plain && tested.promised && promises.mean != MeanRule::none) {
+    if (plain && tested.promised && traits.mean != MeanRule::none) {
         checks.push_back(below("mean", measurements.mean_recursion(*softmax), kRounding));
-        if (promises.weight && options.graph.is_null()) {
+        if (traits.weight && options.graph.is_null()) {
             const Json star = column_stochastic_graph();
             checks.push_back(below("mean", measurements.mean_recursion(*softmax, star), kRounding,
                                    "star, weights=column"));
         }
     }
-    if (promises.weight) {
+    if (traits.weight) {
         const Json on = options.graph.is_null() ? column_stochastic_graph() : graph;
         checks.push_back(below("mass", measurements.mass(*softmax, on), kRounding, "of weights"));
     }
-    if (plain && promises.tracker)
+    if (plain && traits.tracker)
         checks.push_back(below("tracker", measurements.tracker(*softmax), kRounding));
     checks.push_back(
         below("restart", measurements.restart(*softmax), 0, "from the state table, bitwise"));
     if (measurements.can_be_relabelled()) {
         checks.push_back(below("relabelled", measurements.relabelled(*softmax), kRounding));
     }
-    if (plain && tested.promised && promises.plain_alone) {
+    if (plain && tested.promised && traits.plain_alone) {
         checks.push_back(below("n = 1", measurements.single_replica(*quadratic), kRounding));
     }
-    if (plain && tested.promised && promises.distils) {
+    if (plain && tested.promised && traits.distils) {
         checks.push_back(below("distilled", measurements.distilled(*quadratic, 200), kRounding,
                                "from the common minimiser, taught by the local ones"));
         checks.push_back({"averaged", measurements.distilled(*quadratic, 0), 0.1, -kNone,
@@ -110,10 +110,10 @@ Report conform(comm::World& world, const ConformanceCase& tested, const Options&
     }
     if (!plain || !tested.promised || !options.thorough) return report;
     const double lr = 0.02 * measurements.rate_factor();
-    if (promises.bias == Bias::vanishes) {
+    if (traits.bias == Bias::vanishes) {
         checks.push_back(below("exact", measurements.error(*quadratic, 0.05, 4000), 1e-8,
                                "distance from the minimiser, heterogeneous data"));
-    } else if (promises.bias == Bias::halves) {
+    } else if (traits.bias == Bias::halves) {
         const double ratio = measurements.error(*quadratic, lr, 6000) /
                              measurements.error(*quadratic, lr / 2, 12000);
         if (!std::isfinite(ratio) && !options.graph.is_null()) {
@@ -122,7 +122,7 @@ Report conform(comm::World& world, const ConformanceCase& tested, const Options&
         }
         checks.push_back({"bias", ratio, 1.6, 2.4, "over that at half the rate"});
     }
-    if (promises.mean != MeanRule::none && options.graph.is_null()) {
+    if (traits.mean != MeanRule::none && options.graph.is_null()) {
         const double ratio = measurements.noisy_error(4) / measurements.noisy_error(16);
         checks.push_back({"noise", ratio, 3.0, 5.3, "4 replicas over 16"});
     }
@@ -143,21 +143,19 @@ Report conform(comm::World& world, const Equality& equality, const Options& opti
                                 same};
     const Json asked = equality.graph.empty() ? options.graph : Json{{"type", equality.graph}};
     // Use a graph that suits the more restrictive of the two algorithms.
-    Json graph = suitable_graph(left.row->accepts, asked, options.replicas);
-    if (asked.is_null() &&
-        !unsuitable_reason(right.row->accepts, graph, options.replicas).empty()) {
-        graph = suitable_graph(right.row->accepts, asked, options.replicas);
+    Json graph = suitable_graph(*left.row, asked, options.replicas);
+    if (asked.is_null() && !unsuitable_reason(*right.row, graph, options.replicas).empty()) {
+        graph = suitable_graph(*right.row, asked, options.replicas);
     }
     report.graph = spec_label(graph);
     for (const ConformanceCase* side : {&left, &right}) {
-        report.skipped =
-            unsuitable_reason(side->row->accepts, graph, options.replicas, world.size());
+        report.skipped = unsuitable_reason(*side->row, graph, options.replicas, world.size());
         if (!report.skipped.empty()) return report;
     }
     const auto problem = softmax_regression(options.replicas, 1);
     const int64_t steps = iterations_to_compare(world);
     TrainingSettings training = training_of(left, graph, options.replicas, steps);
-    if (left.row->accepts.asynchronous) training.span = 5;
+    if (left.row->traits.asynchronous) training.span = 5;
     ProductionRun a(world, *problem, training, *left.row);
     ProductionRun b(world, *problem, training_of(right, graph, options.replicas, steps),
                     *right.row);

@@ -174,7 +174,7 @@ std::vector<ConformanceCase> conformance_cases(const std::string& algorithm) {
         const auto found = forms().find(row.name);
         // SlowMo's paper starts all replicas at one point; centralized never brings different
         // starts together.
-        const bool same = row.accepts.one_start || row.accepts.graph == algorithms::GraphNeed::none;
+        const bool same = row.traits.one_start || row.traits.graph == algorithms::GraphNeed::none;
         std::vector<Form> own = found == forms().end() ? std::vector<Form>{{"{}"}} : found->second;
         own.push_back({own.front().algorithm, kDecayOfWeights, true, own.front().message});
         for (const Form& form : own) {

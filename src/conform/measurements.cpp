@@ -28,7 +28,7 @@ Measurements::Measurements(comm::World& world, const ConformanceCase& tested, co
       iterations_(iterations_to_compare(world)) {}
 
 double Measurements::result_if_diverged(double so_far, const Json& graph) const {
-    if (tested_.row->accepts.graph != algorithms::GraphNeed::none) {
+    if (tested_.row->traits.graph != algorithms::GraphNeed::none) {
         const auto schedule = graph_of(graph, options_.replicas, iterations_);
         const Json algorithm = resolved_algorithm(tested_.algorithm, *tested_.row);
         if (growth(algorithm, *schedule).stable() == false) return so_far;
@@ -109,7 +109,7 @@ double Measurements::mean_recursion(const Problem& problem, const Json& graph) {
     const double mu = mu_given.is_null() ? beta : mu_given.get<double>();
     const bool nesterov = algorithm.value("nesterov", false);
     using Row = Eigen::RowVectorXd;
-    const char* const weight = tested_.row->promises.weight;
+    const char* const weight = tested_.row->traits.weight;
     const auto mean_of = [&](const Matrix& x) -> Row {
         if (!weight) return x.colwise().mean();
         return production_run.numbers(weight).transpose() * x / static_cast<double>(x.rows());
@@ -121,7 +121,7 @@ double Measurements::mean_recursion(const Problem& problem, const Json& graph) {
         production_run.step();
         const Row g = production_run.last_gradients().colwise().mean();
         Row direction = g;
-        switch (tested_.row->promises.mean) {
+        switch (tested_.row->traits.mean) {
             case MeanRule::gradient:
             case MeanRule::none:
                 break;
@@ -151,7 +151,7 @@ double Measurements::mass(const Problem& problem, const Json& graph) {
     TrainingSettings how = training(iterations_);
     how.graph = graph;
     ProductionRun production_run(world_, problem, how, *tested_.row);
-    const std::string name = tested_.row->promises.weight;
+    const std::string name = tested_.row->traits.weight;
     double largest = 0;
     for (int64_t t = 0; t < iterations_; ++t) {
         production_run.step();
@@ -172,10 +172,10 @@ double Measurements::tracker(const Problem& problem) {
     double largest = 0;
     for (int64_t t = 0; t < iterations_; ++t) {
         production_run.step();
-        const algorithms::Promises& promises = tested_.row->promises;
-        const Matrix y = production_run.state(promises.tracker);
-        const Matrix tracked = promises.tracked ? production_run.state(promises.tracked)
-                                                : production_run.last_gradients();
+        const algorithms::Traits& traits = tested_.row->traits;
+        const Matrix y = production_run.state(traits.tracker);
+        const Matrix tracked =
+            traits.tracked ? production_run.state(traits.tracked) : production_run.last_gradients();
         largest = std::max(largest, difference(y.colwise().mean(), tracked.colwise().mean()));
     }
     return largest;
@@ -285,13 +285,13 @@ double Measurements::noisy_error(int64_t replicas) {
 
 double Measurements::rate_factor() const {
     const Json algorithm = resolved_algorithm(tested_.algorithm, *tested_.row);
-    const MeanRule rule = tested_.row->promises.mean;
+    const MeanRule rule = tested_.row->traits.mean;
     if (rule == MeanRule::gradient || rule == MeanRule::none) return 1;
     return 1 - algorithm.value("beta", 0.0);
 }
 
 std::function<double(int64_t)> Measurements::rate() const {
-    if (tested_.row->promises.any_rate) return varying_rate;
+    if (tested_.row->traits.any_rate) return varying_rate;
     return constant_rate(kLr);
 }
 

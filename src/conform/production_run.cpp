@@ -98,7 +98,7 @@ struct ProductionRun::Impl {
         const graphs::RunFacts run{how.iterations, how.per_epoch, how.replicas,
                                    static_cast<double>(layout.numel() * arena::size_of(how.type))};
         std::shared_ptr<graphs::Schedule> graph;
-        if (row.accepts.graph != algorithms::GraphNeed::none) {
+        if (row.traits.graph != algorithms::GraphNeed::none) {
             graph = graphs::make_graph(how.graph, {static_cast<int>(how.replicas), how.seed, run},
                                        "graph");
             if (!how.relabelling.empty())

@@ -4,58 +4,16 @@
 #include <string>
 
 #include "algorithms/algorithm.hpp"
+#include "algorithms/algorithm_list.hpp"
 #include "conform/families.hpp"
 
 namespace dbench::conform {
-// Algorithms that have a reference; each, make_NAME(), is in the file of its kind: dsgd.cpp,
-// momentum.cpp, corrections.cpp (exact under heterogeneity), local_steps.cpp, outer.cpp (an outer
-// optimizer), compressed.cpp, push_sum.cpp, kernel.cpp (a kernel of Jacobians), ...
-#define DBENCH_REFERENCES(ROW)  \
-    ROW(dsgd)                   \
-    ROW(centralized)            \
-    ROW(averaged_momentum)      \
-    ROW(decentlam)              \
-    ROW(qg_dsgdm)               \
-    ROW(qg_adam)                \
-    ROW(dadam)                  \
-    ROW(d_amsgrad)              \
-    ROW(d2)                     \
-    ROW(exact_diffusion)        \
-    ROW(gradient_tracking)      \
-    ROW(gut)                    \
-    ROW(qg_gutm)                \
-    ROW(relaysgd)               \
-    ROW(local_sgd)              \
-    ROW(gossip_pga)             \
-    ROW(hierarchical_averaging) \
-    ROW(slowmo)                 \
-    ROW(consensus_control)      \
-    ROW(dsgd_ac)                \
-    ROW(diloco)                 \
-    ROW(noloco)                 \
-    ROW(gasloc)                 \
-    ROW(cocod_sgd)              \
-    ROW(overlap_local_sgd)      \
-    ROW(feddkd)                 \
-    ROW(ntk_dfl)                \
-    ROW(sgp)                    \
-    ROW(osgp)                   \
-    ROW(quantized_push_sum)     \
-    ROW(choco)                  \
-    ROW(adagossip)              \
-    ROW(dcd)                    \
-    ROW(ecd)                    \
-    ROW(deepsqueeze)            \
-    ROW(beer)                   \
-    ROW(motef)                  \
-    ROW(moniqua)                \
-    ROW(powergossip)            \
-    ROW(ad_psgd)                \
-    ROW(swift)
-
+// The reference of each algorithm, make_NAME(), is in the file of its kind: dsgd.cpp, momentum.cpp,
+// corrections.cpp (exact under heterogeneity), local_steps.cpp, outer.cpp (an outer optimizer),
+// compressed.cpp, push_sum.cpp, kernel.cpp (a kernel of Jacobians), ...
 #define ROW_DECLARED(name) std::unique_ptr<Reference> make_##name(Parts parts);
 #define ROW_MADE(name) {#name, make_##name},
-DBENCH_REFERENCES(ROW_DECLARED)
+DBENCH_ALGORITHMS(ROW_DECLARED)
 
 namespace {
 
@@ -64,7 +22,7 @@ struct Row {
     Factory make;
 };
 
-constexpr Row kReferences[] = {DBENCH_REFERENCES(ROW_MADE)};
+constexpr Row kReferences[] = {DBENCH_ALGORITHMS(ROW_MADE)};
 
 }  // namespace
 
@@ -73,8 +31,8 @@ std::unique_ptr<Reference> make_reference(const base::Json& algorithm, const bas
     const std::string type = algorithm.at("type").get<std::string>();
     for (const Row& row : kReferences) {
         if (type != row.name) continue;
-        const auto& accepts = base::find_entry(algorithms::algorithm_table(), type)->accepts;
-        const bool plain = accepts.optimizer == algorithms::OptimizerNeed::plain_sgd;
+        const auto& traits = base::find_entry(algorithms::algorithm_table(), type)->traits;
+        const bool plain = traits.optimizer == algorithms::OptimizerNeed::plain_sgd;
         if (plain && !is_plain(optimizer)) return nullptr;
         auto local = make_local_optimizer(optimizer);
         if (!local) return nullptr;

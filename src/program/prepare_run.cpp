@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "algorithms/compatibility.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "program/rank_placement.hpp"
@@ -27,53 +28,13 @@ std::string default_name(const std::string& path) {
     return name.empty() ? "run" : name;
 }
 
-const algorithms::AlgorithmEntry& algorithm_of(const Spec& spec) {
-    return *base::find_entry(algorithms::algorithm_table(),
-                             spec.algorithm.at("type").get<std::string>());
-}
-
 // Throws UserError if the graph's matrices do not suit the algorithm; only warns if the spec sets
 // `allow_biased` and the mismatch is a bias.
 void check_graph(const graphs::Schedule& graph, const std::string& name, const Spec& spec) {
-    const algorithms::AlgorithmEntry& algorithm = algorithm_of(spec);
-    const algorithms::Accepts& accepts = algorithm.accepts;
-    const graphs::Sums sums = graphs::sums(graph);
-    std::string what, remedy;
-    const bool by_columns = accepts.graph == algorithms::GraphNeed::column_stochastic;
-    if (by_columns && !sums.columns) {
-        what = " is not column stochastic (the weights with which a replica sends do not sum to 1)";
-        remedy = "choose \"weights\": \"column\" or another graph";
-    } else if (!by_columns && (!sums.rows || !sums.columns)) {
-        what = " is not doubly stochastic (" + std::string(sums.rows ? "columns" : "rows") +
-               " of W do not sum to 1, so averaging " + (sums.rows ? "biases" : "does not keep") +
-               " the mean)";
-        remedy = "choose \"weights\": \"metropolis\", another graph, or the algorithm sgp";
-    } else if (accepts.graph == algorithms::GraphNeed::tree && !graphs::is_tree(graph)) {
-        throw UserError("/graph: " + name + " is not a tree, but " + algorithm.name +
-                        " relays along one: choose tree, path or star");
-    } else if (!accepts.sequences && graph.period() != 1) {
-        throw UserError("/graph: " + name + " changes from round to round, but " + algorithm.name +
-                        " needs a static graph: choose one such as ring or torus, or the "
-                        "algorithm dsgd");
-    } else if (accepts.graph == algorithms::GraphNeed::symmetric) {
-        const graphs::Symmetry symmetry = graphs::symmetry(graph);
-        if (!symmetry.symmetric) {
-            what = " is directed (W is not symmetric)";
-            remedy =
-                "choose an undirected graph such as ring or torus, or the algorithm "
-                "gradient_tracking, which takes directed ones";
-        } else if (symmetry.lambda_min <= accepts.lambda_min) {
-            what = " has the eigenvalue " + base::short_text(Json(symmetry.lambda_min)) +
-                   " (it must be above " + base::short_text(Json(accepts.lambda_min)) + ")";
-            remedy =
-                "set \"lazy\": 0.5 in the graph, or choose the algorithm exact_diffusion, "
-                "which averages with (I + W) / 2";
-        }
-    }
-    if (what.empty()) return;
-    what = "/graph: " + name + what + ", which " + algorithm.name + " does not allow";
-    if (spec.run.allow_biased) return base::warn(what);
-    throw UserError(what + ": " + remedy + ", or accept it with \"allow_biased\": true");
+    algorithms::Facts facts = algorithms::facts_of(spec.algorithm);
+    facts.matrix = algorithms::matrix_facts(graph, name, facts.traits);
+    facts.allow_biased = spec.run.allow_biased;
+    algorithms::require_compatible(facts);
 }
 
 // Checks every graph that a run may use; only the first one gets the certificate.
@@ -85,7 +46,8 @@ void certify(PreparedRun& s) {
         return check_graph(
             *s.graph, type + " with " + std::to_string(s.placement.replicas) + " replicas", s.spec);
     }
-    if (!algorithm_of(s.spec).accepts.sequences) return check_graph(*s.graph, type, s.spec);
+    const bool sequences = algorithms::facts_of(s.spec.algorithm).traits.sequences;
+    if (!sequences) return check_graph(*s.graph, type, s.spec);
     for (size_t k = 0; k < staged->graphs(); ++k) {
         check_graph(staged->graph(k), staged->name(k), s.spec);
     }
@@ -177,13 +139,9 @@ PreparedRun prepare_run(comm::World& world, Spec spec, train::DevicePurpose use)
     s.spec = std::move(spec);
     const int64_t n = s.spec.run.replicas;
     run_on_all_ranks(world, [&] {
-        if (world.size() > n) {
-            throw UserError("/replicas: " + std::to_string(world.size()) + " ranks for " +
-                            std::to_string(n) +
-                            " replicas (every rank needs at least one): start "
-                            "at most " +
-                            std::to_string(n) + " ranks, or raise /replicas");
-        }
+        algorithms::Facts facts = algorithms::facts_of(s.spec.algorithm);
+        facts.ranks = {.replicas = n, .ranks = world.size()};
+        algorithms::require_compatible(facts);
         s.placement = {n, world.size()};
     });
     run_on_all_ranks(world, [&] { s.device = train::make_device(s.spec.run.device, world, use); });

@@ -21,7 +21,7 @@ bool delays_change_results(const Json& spec) {
     if (!spec.contains("algorithm")) return false;
     const std::string type = spec.at("algorithm").at("type");
     const auto* row = base::find_entry(algorithms::algorithm_table(), type);
-    return row && row->accepts.asynchronous;
+    return row && row->traits.asynchronous;
 }
 
 // Removes the entry at a JSON pointer, if it exists.

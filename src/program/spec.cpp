@@ -6,6 +6,7 @@
 #include <set>
 
 #include "algorithms/algorithm.hpp"
+#include "algorithms/compatibility.hpp"
 #include "algorithms/learning_rates/schedule.hpp"
 #include "algorithms/optimizers/optimizer.hpp"
 #include "base/error.hpp"
@@ -104,86 +105,13 @@ void resolve_method(const Json& given, Spec& spec) {
         if (given.contains("graph")) graph = given.at("graph");
     }
     spec.algorithm = algorithms::resolve_algorithm(algorithm);
-    const auto name = spec.algorithm.at("type").get<std::string>();
-    const auto* row = base::find_entry(algorithms::algorithm_table(), name);
-    if (row->accepts.graph == algorithms::GraphNeed::none) {
-        if (!graph.is_null()) {
-            throw UserError("/graph: " + name +
-                            " uses no graph (it averages over all replicas): "
-                            "remove it, or choose another algorithm such as dsgd");
-        }
-    } else if (graph.is_null()) {
-        throw UserError("/graph: is missing (" + name + " averages with neighbours in a graph)");
-    } else {
-        spec.graph = graphs::resolve_graph(graph, "/graph");
-    }
+    algorithms::Facts facts = algorithms::facts_of(spec.algorithm);
+    facts.graph_given = !graph.is_null();
+    algorithms::require_compatible(facts);
+    if (!graph.is_null()) spec.graph = graphs::resolve_graph(graph, "/graph");
     if (given.contains("implementation")) return;
     if (!spec.graph.is_null()) spec.resolved["graph"] = spec.graph;
     spec.resolved["algorithm"] = spec.algorithm;
-}
-
-// Throws UserError if the algorithm requires replicas that start equally and /init does not.
-void check_start(const Json& algorithm, const Json& init) {
-    const auto name = algorithm.at("type").get<std::string>();
-    const auto* row = base::find_entry(algorithms::algorithm_table(), name);
-    if (!row->accepts.one_start || init != "independent") return;
-    throw UserError("/init: must not be independent with " + name +
-                    " (it needs a start that all replicas share): "
-                    "choose same, or the algorithm local_sgd");
-}
-
-// Throws UserError if the algorithm cannot be used with this optimizer.
-void check_optimizer(const Json& algorithm, const Json& optimizer) {
-    const auto name = algorithm.at("type").get<std::string>();
-    const auto* row = base::find_entry(algorithms::algorithm_table(), name);
-    if (row->accepts.linearises && !optimizer.at("clip_norm").is_null()) {
-        throw UserError("/optimizer/clip_norm: limits the gradient of the minibatch, which " +
-                        name + " does not use: remove it");
-    }
-    if (row->accepts.optimizer == algorithms::OptimizerNeed::any) return;
-    const std::string type = optimizer.at("type");
-    if (type != "sgd") {
-        throw UserError("/optimizer/type: " + name +
-                        " computes its own direction from gradients and cannot use " + type +
-                        ": choose sgd, or the algorithm dsgd, which can use " + type);
-    }
-    if (optimizer.at("momentum") != 0) {
-        const bool own = algorithm.contains("beta");
-        throw UserError("/optimizer/momentum: must be 0 with " + name + " (" +
-                        (own ? "it has its own momentum"
-                             : "it computes its direction from gradients, not from momenta") +
-                        "): " + (own ? "set /algorithm/beta instead" : "remove it") +
-                        ", or choose an algorithm such as dsgd or qg_dsgdm");
-    }
-}
-
-// Throws UserError if the algorithm cannot be used with this codec. All codecs except the 16-bit
-// ones lose so much information that only some algorithms compensate for it.
-void check_codec(const Json& algorithm, const Json& message) {
-    const auto name = algorithm.at("type").get<std::string>();
-    const auto& accepts = base::find_entry(algorithms::algorithm_table(), name)->accepts;
-    if (accepts.own_messages && message != "float32") {
-        throw UserError("/message: " + name +
-                        " encodes its messages itself, by its own keys: remove /message, or choose "
-                        "an algorithm that accepts a codec, such as choco");
-    }
-    if (!accepts.codes_rows && message != "float32") {
-        throw UserError("/message: " + name +
-                        " cannot send rounded rows (differences of rounded rows need a W whose "
-                        "rows sum to 1): choose \"float32\", or the algorithm "
-                        "quantized_push_sum");
-    }
-    if (message.is_string()) return;
-    std::string takers;
-    for (const auto& row : algorithms::algorithm_table()) {
-        if (!row.accepts.compresses) continue;
-        if (row.name == name) return;
-        if (!takers.empty()) takers += ", ";
-        takers += row.name;
-    }
-    throw UserError("/message: " + message.at("type").get<std::string>() + " needs an algorithm " +
-                    "that compensates for what it drops, and " + name + " does not: choose one (" +
-                    takers + "), or \"float32\", \"bfloat16\" or \"float16\"");
 }
 
 }  // namespace
@@ -268,13 +196,16 @@ Spec resolve_spec(const Json& given, const std::string& default_name) {
     out["data"] = data::resolve_data(outer(given, "data"), "/data");
     resolve_method(given, spec);
     out["optimizer"] = algorithms::resolve_optimizer(outer(given, "optimizer"), "/optimizer");
-    check_optimizer(spec.algorithm, out["optimizer"]);
+    algorithms::Facts facts = algorithms::facts_of(spec.algorithm);
+    facts.optimizer = algorithms::optimizer_facts(out["optimizer"]);
+    algorithms::require_compatible(facts);
     out["schedule"] = algorithms::resolve_schedule(outer(given, "schedule"), "/schedule");
     for (const auto& item : plain.items()) {
         if (!out.contains(item.key())) out[item.key()] = item.value();
     }
-    check_start(spec.algorithm, out.at("init"));
-    check_codec(spec.algorithm, out.at("message"));
+    facts.independent_start = out.at("init") == "independent";
+    facts.message = algorithms::message_facts(out.at("message"));
+    algorithms::require_compatible(facts);
     spec.output = fill_name(plain["output"], plain["name"]);
     return assemble_spec(std::move(spec.resolved), std::move(spec.algorithm), std::move(spec.graph),
                          std::move(spec.output));

@@ -3,9 +3,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "algorithms/algorithm.hpp"
+#include "algorithms/compatibility.hpp"
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "base/text.hpp"
 #include "graphs/schedules/staged.hpp"
 
@@ -93,7 +92,7 @@ std::string name_of(const Json& algorithm) { return algorithm.at("type"); }
 
 conform::Growth growth_on(const Json& algorithm, const graphs::Schedule& graph) {
     const auto* row = base::find_entry(algorithms::algorithm_table(), name_of(algorithm));
-    if (row->accepts.graph == algorithms::GraphNeed::none) {
+    if (row->traits.graph == algorithms::GraphNeed::none) {
         throw UserError("--algorithm: " + row->name + " uses no graph: choose another algorithm");
     }
     return conform::growth(algorithm, graph);
@@ -113,20 +112,18 @@ conform::Growth check_stability(const Spec& spec, const graphs::Schedule& graph,
                                 const graphs::GraphContext& context) {
     const conform::Growth growth = conform::growth(spec.algorithm, graph);
     if (growth.stable().value_or(true)) return growth;
-    const bool mean_grows = growth.mean > growth.disagreement.value_or(0);
-    const std::string unit = growth.per_exchange ? " per exchange" : " per iteration";
-    const std::string what =
-        "/algorithm: " + name_of(spec.algorithm) + " is unstable on " +
-        (growth.graph.empty() ? graphs::graph_title(spec.graph) : growth.graph) + " with " +
-        std::to_string(context.n) + " replicas at any learning rate (" +
-        (mean_grows ? "their mean grows by " : "their disagreement grows by ") +
-        short_number(mean_grows ? growth.mean : *growth.disagreement) + unit + ")";
-    if (spec.run.allow_unstable) {
-        base::warn(what);
-        return growth;
-    }
-    throw UserError(what + ": " + remedy(spec, graph, context, growth) +
-                    ", or accept it with \"allow_unstable\": true");
+    const bool of_mean = growth.mean > growth.disagreement.value_or(0);
+    algorithms::Facts facts = algorithms::facts_of(spec.algorithm);
+    facts.allow_unstable = spec.run.allow_unstable;
+    facts.instability = {
+        .graph = growth.graph.empty() ? graphs::graph_title(spec.graph) : growth.graph,
+        .replicas = context.n,
+        .of_mean = of_mean,
+        .growth = of_mean ? growth.mean : *growth.disagreement,
+        .per_exchange = growth.per_exchange,
+        .remedy = facts.allow_unstable ? "" : remedy(spec, graph, context, growth)};
+    algorithms::require_compatible(facts);
+    return growth;
 }
 
 }  // namespace dbench::program

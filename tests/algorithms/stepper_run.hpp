@@ -43,8 +43,8 @@ struct Run {
                 layout.columns()) {
         using base::Json;
         const graphs::RunFacts run{100, 10, kReplicas, 4.0 * kParameters};
-        if (!graph && row.accepts.graph != GraphNeed::none) {
-            const Json spec = row.accepts.graph == GraphNeed::tree
+        if (!graph && row.traits.graph != GraphNeed::none) {
+            const Json spec = row.traits.graph == GraphNeed::tree
                                   ? Json("path")
                                   : Json{{"type", "ring"}, {"lazy", 0.5}};
             graph = graphs::make_graph(spec, {kReplicas, 1, run});

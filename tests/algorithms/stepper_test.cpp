@@ -46,9 +46,10 @@ TEST_CASE("the size of a step's state is known before it is allocated") {
     comm::World world{comm::alone()};
     for (const AlgorithmEntry& row : algorithm_table()) {
         for (const Json& form : forms_of(row)) {
-            const char* momentum = row.accepts.optimizer == OptimizerNeed::any ? "adam" : "sgd";
+            const char* momentum = row.traits.optimizer == OptimizerNeed::any ? "adam" : "sgd";
             Run run(world, row, resolve_algorithm(form), resolve_optimizer(momentum, "/optimizer"));
             INFO(form.dump());
+            CHECK((run.stepper->algorithm().asynchronous() != nullptr) == row.traits.asynchronous);
             const double before = allocated();
             const int64_t foretold = run.stepper->state_elements();
             CHECK(allocated() - before < 1e5);  // The computation allocates almost nothing.

@@ -26,7 +26,7 @@ TEST_CASE("every algorithm agrees with its reference and has its promised proper
     comm::World world{comm::launch()};
     for (const int64_t n : {7}) {
         for (const auto& tested : conform::conformance_cases("")) {
-            if (tested.row->accepts.asynchronous && world.size() > 1) continue;
+            if (tested.row->traits.asynchronous && world.size() > 1) continue;
             const auto report = conform::conform(world, tested, {.replicas = n, .thorough = false});
             check_algorithms(report);
             const bool compared = !report.checks.empty() && report.checks[0].name == "reference";

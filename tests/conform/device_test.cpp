@@ -67,7 +67,7 @@ Case case_of(const ConformanceCase& tested, const Json& graph, arena::Codec code
     training.type = arena::DType::float32;
     training.noise = 0.1;
     training.codec = codec;
-    if (tested.row->accepts.asynchronous) training.span = 3;
+    if (tested.row->traits.asynchronous) training.span = 3;
     return {training, tested.row,
             spec_label(tested.algorithm) + ", " + spec_label(tested.optimizer) + ", " +
                 spec_label(tested.message) + ", " + spec_label(graph)};
@@ -78,14 +78,14 @@ std::vector<Case> cases() {
     std::vector<Case> all;
     std::set<std::string> met;
     for (const ConformanceCase& tested : conformance_cases("")) {
-        const algorithms::Accepts& accepts = tested.row->accepts;
-        const Json graph = graphs::resolve_graph(suitable_graph(accepts, {}, kReplicas), "graph");
+        const Json graph =
+            graphs::resolve_graph(suitable_graph(*tested.row, {}, kReplicas), "graph");
         all.push_back(case_of(tested, graph, arena::Codec::identity));
         if (!met.insert(tested.row->name).second) continue;
-        const bool rows = accepts.codes_rows && !accepts.compresses && !accepts.own_messages;
+        const bool rows = tested.row->traits.messages == algorithms::Messages::rows;
         if (rows) all.push_back(case_of(tested, graph, arena::Codec::bfloat16));
         const Json complete = graphs::resolve_graph({{"type", "complete"}}, "graph");
-        if (unsuitable_reason(accepts, complete, kReplicas).empty()) {
+        if (unsuitable_reason(*tested.row, complete, kReplicas).empty()) {
             all.push_back(case_of(tested, complete, arena::Codec::identity));
         }
     }
@@ -190,8 +190,7 @@ Played play(const Problem& problem, const Case& what, int ranks, const Pace* pac
 }
 
 int ranks_of(const Case& what, int most) {
-    return unsuitable_reason(what.row->accepts, what.training.graph, kReplicas, most).empty() ? most
-                                                                                              : 1;
+    return unsuitable_reason(*what.row, what.training.graph, kReplicas, most).empty() ? most : 1;
 }
 
 uint64_t seeds() {

@@ -112,7 +112,7 @@ TEST_CASE("large graphs have a growth too, and every algorithm has a result or a
     CHECK(*growth("gut", "ring", 1 << 16).disagreement <= 1);
     CHECK(growth("d2", "random_matching", 1 << 18).by.starts_with("not"));
     for (const auto& row : algorithms::algorithm_table()) {
-        if (row.accepts.graph == algorithms::GraphNeed::none) continue;
+        if (row.traits.graph == algorithms::GraphNeed::none) continue;
         INFO(row.name);
         const auto found = growth(row.name, R"({"type": "path", "lazy": 0.5})", 7);
         CHECK(found.disagreement.has_value() != found.by.starts_with("not computed"));

@@ -2,14 +2,16 @@
 
 import json
 import os
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from results import differences, read
 from together import Together, checked
 
-# Cases by name: the algorithm, and the differences from the default spec. Every algorithm of the
-# table must be here.
+# Cases by name: the algorithm, and the differences from the default spec. Algorithms that are not
+# here are tried with their default keys.
 NTK = {"model": {"type": "mlp", "hidden": [8]}, "schedule": {"type": "exponential", "decay": 0.1},
        "length": {"iterations": 7}}  # a model without BatchNorm; iterations have several steps
 ALGORITHMS = {
@@ -88,6 +90,10 @@ ALGORITHMS = {
 # These run in virtual time in one process; test_asynchronous.py has further tests of them.
 ASYNCHRONOUS = {"ad_psgd": {"algorithm": "ad_psgd", "graph": "random_matching"},
                 "swift": {"algorithm": "swift"}}
+LIST = Path(__file__).resolve().parents[2] / "src/algorithms/algorithm_list.hpp"
+for listed in re.findall(r"ROW\((\w+)\)", LIST.read_text()):
+    if listed not in {case.split()[0] for case in ALGORITHMS | ASYNCHRONOUS}:
+        ALGORITHMS[listed] = {"algorithm": listed}
 CNN = {"model": {"type": "cnn", "width": 4}, "replicas": 6, "graph": "ring", "implementation": None,
        "data": {"type": "shapes", "train": 240, "test": 48, "batch_size": 8},
        "optimizer": {"type": "sgd", "lr": 0.05}, "length": {"iterations": 7},

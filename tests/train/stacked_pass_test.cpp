@@ -103,7 +103,7 @@ TEST_CASE("One pass of all replicas gives each replica the results of a pass of 
     }));
     CAPTURE(each.spec, each.replicas);
     const auto model = make_model(each.spec, each.context);
-    REQUIRE(cannot_stack(*model).empty());
+    REQUIRE(algorithms::batched_obstacle(facts_of(*model)).empty());
     const Outcome one = pass(*model, each.context, each.replicas, arena::DType::float64, false);
     const Outcome all = pass(*model, each.context, each.replicas, arena::DType::float64, true);
     for (size_t i = 0; i < one.loss.size(); ++i) {
@@ -149,7 +149,7 @@ TEST_CASE("One pass under autocast rounds like passes of single replicas") {
 
 TEST_CASE("Models that cannot share a pass report the reason") {
     const auto reason = [](const char* spec, const ModelContext& context) {
-        return cannot_stack(*make_model(spec, context));
+        return algorithms::batched_obstacle(facts_of(*make_model(spec, context)));
     };
     using Catch::Matchers::ContainsSubstring;
     CHECK_THAT(reason(R"({"type": "gpt", "layers": 1, "heads": 2, "width": 6})", {{4}, 7, true}),

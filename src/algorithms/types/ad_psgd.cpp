@@ -85,12 +85,12 @@ AlgorithmEntry ad_psgd_entry() {
          pace_parameters()},
         make_ad_psgd,
         {.graph = GraphNeed::symmetric,
-         .asynchronous = true,
          .staged = false,
          .lambda_min = -2,
-         .codes_rows = false},
-        // The distance from the minimiser depends on the pairs that averaged last.
-        {.bias = Bias::none}};
+         .messages = Messages::exact_rows,
+         .asynchronous = true,
+         // The distance from the minimiser depends on the pairs that averaged last.
+         .bias = Bias::none}};
 }
 
 }  // namespace dbench::algorithms

@@ -60,8 +60,9 @@ AlgorithmEntry averaged_momentum_entry() {
              "momentum SGD that averages momenta and parameters (DmSGD)",
              {base::Parameter::number("beta", "0.9", "momentum").at_least(0).at_most(1)}},
             make_averaged_momentum,
-            {.optimizer = OptimizerNeed::plain_sgd},
-            {.mean = MeanRule::momentum_before, .plain_alone = false}};
+            {.optimizer = OptimizerNeed::plain_sgd,
+             .mean = MeanRule::momentum_before,
+             .plain_alone = false}};
 }
 
 }  // namespace dbench::algorithms

@@ -44,7 +44,6 @@ public:
         }
         difference_ = state.scratch();
     }
-    bool keeps_means() const override { return true; }  // mean(V) = mean(followed)
 
     void ready(Step& step, arena::Columns columns) override {
         step.decay(columns);
@@ -103,9 +102,6 @@ std::unique_ptr<Algorithm> make_beer(const base::Json& spec, const AlgorithmCont
     return std::make_unique<Beer>(context, spec.at("gamma"), spec.value("lambda", 1.0));
 }
 
-constexpr Accepts kAccepts = {
-    .optimizer = OptimizerNeed::plain_sgd, .sequences = false, .compresses = true};
-
 }  // namespace
 
 AlgorithmEntry beer_entry() {
@@ -113,8 +109,12 @@ AlgorithmEntry beer_entry() {
              "gradient tracking with compressed messages: no bias (BEER)",
              {consensus_step_parameter("0.1")}},
             make_beer,
-            kAccepts,
-            {.bias = Bias::vanishes, .tracker = "algorithm/tracker"}};
+            {.sequences = false,
+             .optimizer = OptimizerNeed::plain_sgd,
+             .messages = Messages::coded,
+             .replica_change = ReplicaChange::multiples,  // mean(V) = mean(followed)
+             .bias = Bias::vanishes,
+             .tracker = "algorithm/tracker"}};
 }
 
 AlgorithmEntry motef_entry() {
@@ -125,8 +125,13 @@ AlgorithmEntry motef_entry() {
                   .greater_than(0)
                   .at_most(1)}},
             make_beer,
-            kAccepts,
-            {.mean = MeanRule::none, .bias = Bias::vanishes, .plain_alone = false}};
+            {.sequences = false,
+             .optimizer = OptimizerNeed::plain_sgd,
+             .messages = Messages::coded,
+             .replica_change = ReplicaChange::multiples,  // mean(V) = mean(followed)
+             .mean = MeanRule::none,
+             .bias = Bias::vanishes,
+             .plain_alone = false}};
 }
 
 }  // namespace dbench::algorithms

@@ -59,8 +59,7 @@ AlgorithmEntry centralized_entry() {
     return {
         {"centralized", "gradient all-reduce with the same update on all replicas; no graph", {}},
         make,
-        {.graph = GraphNeed::none},
-        {.bias = Bias::vanishes}};
+        {.graph = GraphNeed::none, .bias = Bias::vanishes}};
 }
 
 }  // namespace dbench::algorithms

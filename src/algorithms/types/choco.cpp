@@ -150,8 +150,7 @@ AlgorithmEntry choco_entry() {
                                       "messages after the update, or during the next gradient"),
               consensus_step_parameter("0.5"), period_parameter("1")}},
             make_choco,
-            {.sequences = false, .compresses = true},
-            {},
+            {.sequences = false, .messages = Messages::coded},
             schedule_choco};
 }
 
@@ -161,8 +160,10 @@ AlgorithmEntry adagossip_entry() {
              {consensus_step_parameter("0.001"),
               moment_parameter("beta", "0.999", "decay of the squared distances")}},
             make_adagossip,
-            {.sequences = false, .compresses = true},
-            {.mean = MeanRule::none, .bias = Bias::none}};
+            {.sequences = false,
+             .messages = Messages::coded,
+             .mean = MeanRule::none,
+             .bias = Bias::none}};
 }
 
 }  // namespace dbench::algorithms

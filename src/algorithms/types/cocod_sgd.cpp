@@ -56,7 +56,6 @@ AlgorithmEntry cocod_sgd_entry() {
              {period_parameter("8")}},
             make_cocod_sgd,
             {},
-            {},
             after_local_steps};
 }
 

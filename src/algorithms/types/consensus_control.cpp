@@ -36,8 +36,7 @@ AlgorithmEntry consensus_control_entry() {
         {"consensus_control", "decentralized SGD that repeats averaging until replicas are close",
          graphs::consensus_control_parameters()},
         make_consensus_control,
-        {.sequences = false},
-        {},
+        {.sequences = false, .repeats_averaging = true},
         schedule_consensus_control};
 }
 

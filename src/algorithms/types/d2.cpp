@@ -33,7 +33,6 @@ public:
         correction_ = state.rows("algorithm/correction");
         h_ = state.scratch();
     }
-    bool keeps_means() const override { return true; }
 
 protected:
     void adapt(Step& step, arena::Columns columns) override {
@@ -65,9 +64,10 @@ AlgorithmEntry d2_entry() {
                  "form of the correction: sum of the changes by averaging, or a difference")}},
             make_d2,
             {.graph = GraphNeed::symmetric,
+             .lambda_min = -1.0 / 3 + 1e-9,
              .optimizer = OptimizerNeed::plain_sgd,
-             .lambda_min = -1.0 / 3 + 1e-9},
-            {.bias = Bias::vanishes}};
+             .replica_change = ReplicaChange::multiples,  // mean(correction) = 0
+             .bias = Bias::vanishes}};
 }
 
 }  // namespace dbench::algorithms

@@ -37,7 +37,6 @@ public:
         tracker_ = state.rows("algorithm/tracker");
         mixed_ = state.scratch();
     }
-    bool keeps_means() const override { return true; }  // mean(u) = mean(l)
 
     void before_forward(Step& step) override {
         step.probe.about_to_average(step.x);
@@ -63,7 +62,6 @@ public:
         step.combine(tracker_, {{1, tracker_}, {1, step.g}}, step.layout.all());  // g holds l+ - l.
     }
     Sent sent(int64_t, graphs::Round round) const override { return rows_sent(round, 2); }
-    bool keeps_received_rows() const override { return true; }
 
 private:
     double beta1_, beta2_, eps_;
@@ -86,8 +84,10 @@ AlgorithmEntry d_amsgrad_entry() {
               base::Parameter::number("eps", "1e-6", "smallest and initial second moment")
                   .greater_than(0)}},
             make_d_amsgrad,
-            {.optimizer = OptimizerNeed::plain_sgd},
-            {.mean = MeanRule::none,
+            {.optimizer = OptimizerNeed::plain_sgd,
+             .keeps_received_rows = true,
+             .replica_change = ReplicaChange::multiples,  // mean(u) = mean(l)
+             .mean = MeanRule::none,
              .plain_alone = false,
              .tracker = "algorithm/tracker",
              .tracked = "algorithm/largest_second_moment"}};

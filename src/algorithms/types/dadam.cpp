@@ -51,7 +51,6 @@ public:
                             {step.numbers.lr, beta1_, beta2_, beta3_, eps_, step.numbers.step},
                             step.probe.squared_update(), step.queue);
     }
-    bool keeps_received_rows() const override { return true; }
 
 private:
     double beta1_, beta2_, beta3_, eps_;
@@ -76,8 +75,11 @@ AlgorithmEntry dadam_entry() {
           P::number("beta3", "0.9", "decay of the long-term second moment").at_least(0).at_most(1),
           P::number("eps", "1e-4", "added to the root of the long-term moment").greater_than(0)}},
         make_dadam,
-        {.optimizer = OptimizerNeed::plain_sgd},
-        {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false}};
+        {.optimizer = OptimizerNeed::plain_sgd,
+         .keeps_received_rows = true,
+         .mean = MeanRule::none,
+         .bias = Bias::none,
+         .plain_alone = false}};
 }
 
 }  // namespace dbench::algorithms

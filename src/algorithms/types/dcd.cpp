@@ -54,8 +54,12 @@ std::unique_ptr<Algorithm> make_dcd(const base::Json&, const AlgorithmContext& c
 AlgorithmEntry dcd_entry() {
     return {{"dcd", "parameters change only by the compressed messages (DCD-PSGD)", {}},
             make_dcd,
-            {.sequences = false, .one_start = true, .compresses = true},
-            {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false}};
+            {.sequences = false,
+             .one_start = true,
+             .messages = Messages::coded,
+             .mean = MeanRule::none,
+             .bias = Bias::none,
+             .plain_alone = false}};
 }
 
 }  // namespace dbench::algorithms

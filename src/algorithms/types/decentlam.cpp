@@ -55,8 +55,10 @@ AlgorithmEntry decentlam_entry() {
              "momentum over the combined direction of averaging and gradient (DecentLaM)",
              {base::Parameter::number("beta", "0.9", "momentum").at_least(0).at_most(1)}},
             make_decentlam,
-            {.optimizer = OptimizerNeed::plain_sgd, .divides_by_lr = true},
-            {.mean = MeanRule::momentum, .plain_alone = false}};
+            {.optimizer = OptimizerNeed::plain_sgd,
+             .divides_by_lr = true,
+             .mean = MeanRule::momentum,
+             .plain_alone = false}};
 }
 
 }  // namespace dbench::algorithms

@@ -58,8 +58,7 @@ AlgorithmEntry deepsqueeze_entry() {
              "compressed parameters; the dropped part is added to the next message (DeepSqueeze)",
              {consensus_step_parameter("0.5")}},
             make_deepsqueeze,
-            {.compresses = true},
-            {.bias = Bias::none}};
+            {.messages = Messages::coded, .bias = Bias::none}};
 }
 
 }  // namespace dbench::algorithms

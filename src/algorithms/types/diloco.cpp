@@ -190,7 +190,6 @@ AlgorithmEntry diloco_entry() {
                      "consecutive replicas per node, which average in every other iteration")
               .at_least(1)}},
         make_diloco,
-        {},
         {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false},
         schedule_diloco,
         check_turns};

@@ -24,10 +24,11 @@ class DsgdAtc final : public BufferedAdaptThenCombine {
 public:
     DsgdAtc(const graphs::Schedule* schedule, bool may_repeat)
         : BufferedAdaptThenCombine(schedule), may_repeat_(may_repeat) {}
-    bool mixes_again() const override { return may_repeat_; }
     void declare(arena::StateTable& state) override { message_buffer_ = state.message(); }
 
 private:
+    bool repeats_averaging() const override { return may_repeat_; }
+
     bool may_repeat_;
 };
 
@@ -59,8 +60,6 @@ public:
         }
         step.replace_parameters(mixed_);
     }
-    bool mixes_again() const override { return true; }
-    bool keeps_received_rows() const override { return true; }
 
 private:
     static constexpr comm::RowLifetime kLifetime = comm::RowLifetime::until_reclaimed;
@@ -84,7 +83,6 @@ public:
     void ready(Step& step, arena::Columns columns) override {
         step.update(step.x, step.x, step.x, columns);
     }
-    bool mixes_again() const override { return true; }
 
 private:
     void combine(Step& step) {
@@ -118,13 +116,18 @@ std::unique_ptr<Algorithm> make_over_schedule(const base::Json&, const Algorithm
 }
 
 AlgorithmEntry dsgd_entry() {
-    return {{"dsgd",
-             "decentralized SGD: parameters averaged with neighbours",
-             {base::Parameter::choice(
-                 "order", "\"adapt_then_combine\"",
-                 {"adapt_then_combine", "combine_while_adapt", "combine_then_adapt"},
-                 "time of the exchange: after, during or before the update")}},
-            make_dsgd};
+    AlgorithmEntry entry{{"dsgd",
+                          "decentralized SGD: parameters averaged with neighbours",
+                          {base::Parameter::choice(
+                              "order", "\"adapt_then_combine\"",
+                              {"adapt_then_combine", "combine_while_adapt", "combine_then_adapt"},
+                              "time of the exchange: after, during or before the update")}},
+                         make_dsgd,
+                         {.repeats_averaging = true}};
+    entry.refine = [](const base::Json& spec, Traits& traits) {
+        traits.keeps_received_rows = spec.at("order") == "combine_while_adapt";
+    };
+    return entry;
 }
 
 }  // namespace dbench::algorithms

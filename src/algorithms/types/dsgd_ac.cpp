@@ -44,7 +44,6 @@ public:
         if (a != 1) step.combine(mixed, {{1 - a, step.x}, {a, mixed}}, step.layout.all());
         step.update(step.x, mixed, step.x, step.layout.all());
     }
-    bool keeps_received_rows() const override { return true; }
 
 private:
     double factor(int64_t t, double lr) const {
@@ -80,8 +79,7 @@ AlgorithmEntry dsgd_ac_entry() {
           P::number("a_max", "1", "share of averaging at the largest rate").at_least(0).at_most(1),
           P::number("p", "3", "power of lr / lr_max").at_least(0)}},
         make_dsgd_ac,
-        {},
-        {},
+        {.keeps_received_rows = true},
         nullptr,
         check_dsgd_ac};
 }

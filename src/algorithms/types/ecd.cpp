@@ -59,8 +59,12 @@ std::unique_ptr<Algorithm> make_ecd(const base::Json&, const AlgorithmContext& c
 AlgorithmEntry ecd_entry() {
     return {{"ecd", "compressed extrapolations, whose error decreases with time (ECD-PSGD)", {}},
             make_ecd,
-            {.sequences = false, .one_start = true, .compresses = true},
-            {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false}};
+            {.sequences = false,
+             .one_start = true,
+             .messages = Messages::coded,
+             .mean = MeanRule::none,
+             .bias = Bias::none,
+             .plain_alone = false}};
 }
 
 }  // namespace dbench::algorithms

@@ -28,8 +28,10 @@ AlgorithmEntry exact_diffusion_entry() {
     return {
         {"exact_diffusion", "no bias under heterogeneous data (symmetric W, uses (I + W) / 2)", {}},
         make_exact_diffusion,
-        {.graph = GraphNeed::symmetric, .optimizer = OptimizerNeed::plain_sgd},
-        {.bias = Bias::vanishes}};
+        {.graph = GraphNeed::symmetric,
+         .optimizer = OptimizerNeed::plain_sgd,
+         .replica_change = ReplicaChange::multiples,  // mean(correction) = 0
+         .bias = Bias::vanishes}};
 }
 
 }  // namespace dbench::algorithms

@@ -41,7 +41,6 @@ public:
         all.rounds *= 1 + steps_;
         return all;
     }
-    double temperature() const override { return temperature_; }
 
 protected:
     void combined(Step& step) override {
@@ -69,7 +68,7 @@ std::unique_ptr<Algorithm> make_feddkd(const base::Json& spec, const AlgorithmCo
 
 AlgorithmEntry feddkd_entry() {
     using P = base::Parameter;
-    return {
+    AlgorithmEntry entry{
         {"feddkd",
          "local steps, an averaging, and steps of distillation from the local models",
          {period_parameter("8"),
@@ -79,9 +78,12 @@ AlgorithmEntry feddkd_entry() {
               .or_null(),
           P::number("temperature", "1", "T: both outputs are divided by it").greater_than(0)}},
         make_feddkd,
-        {},
-        {.mean = MeanRule::none, .bias = Bias::none, .distils = true},
+        {.distils = true, .mean = MeanRule::none, .bias = Bias::none},
         after_local_steps};
+    entry.refine = [](const base::Json& spec, Traits& traits) {
+        traits.temperature = spec.at("temperature");
+    };
+    return entry;
 }
 
 }  // namespace dbench::algorithms

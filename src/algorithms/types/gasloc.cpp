@@ -61,7 +61,6 @@ AlgorithmEntry gasloc_entry() {
               P::number("gamma", "0", "weight of the acceleration")}},
             make_gasloc,
             {},
-            {},
             after_local_steps};
 }
 

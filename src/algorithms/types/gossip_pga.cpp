@@ -31,7 +31,6 @@ AlgorithmEntry gossip_pga_entry() {
              {period_parameter("6")}},
             make_over_schedule,
             {},
-            {},
             schedule_gossip_pga};
 }
 

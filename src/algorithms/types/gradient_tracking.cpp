@@ -30,7 +30,6 @@ public:
         y_ = state.rows("algorithm/tracker");
         g_before_ = state.rows("algorithm/previous_gradient");
     }
-    bool keeps_means() const override { return true; }  // mean(y) = mean(g_before)
 
 protected:
     /// Computes y <- y + g_t - g_{t-1}; in iteration 0, y <- g_0.
@@ -99,7 +98,6 @@ public:
         trackers_.clear();
     }
     Sent sent(int64_t, graphs::Round round) const override { return rows_sent(round, 2); }
-    bool keeps_received_rows() const override { return true; }
 
 private:
     arena::Buffer mixed_;
@@ -115,13 +113,19 @@ std::unique_ptr<Algorithm> make_gradient_tracking(const base::Json& spec,
 }  // namespace
 
 AlgorithmEntry gradient_tracking_entry() {
-    return {{"gradient_tracking",
-             "parameters move along a tracker of the mean gradient: no bias",
-             {base::Parameter::choice("form", "\"atc\"", {"atc", "diging"},
-                                      "averaging after or during the update")}},
-            make_gradient_tracking,
-            {.optimizer = OptimizerNeed::plain_sgd},
-            {.bias = Bias::vanishes, .tracker = "algorithm/tracker"}};
+    AlgorithmEntry entry{{"gradient_tracking",
+                          "parameters move along a tracker of the mean gradient: no bias",
+                          {base::Parameter::choice("form", "\"atc\"", {"atc", "diging"},
+                                                   "averaging after or during the update")}},
+                         make_gradient_tracking,
+                         {.optimizer = OptimizerNeed::plain_sgd,
+                          .replica_change = ReplicaChange::multiples,  // mean(y) = mean(g_before)
+                          .bias = Bias::vanishes,
+                          .tracker = "algorithm/tracker"}};
+    entry.refine = [](const base::Json& spec, Traits& traits) {
+        traits.keeps_received_rows = spec.at("form") == "diging";
+    };
+    return entry;
 }
 
 }  // namespace dbench::algorithms

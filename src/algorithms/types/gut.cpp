@@ -116,8 +116,7 @@ base::Parameter mu_parameter(const char* standard) {
 AlgorithmEntry gut_entry() {
     return {{"gut", "global update tracking, one row per neighbour", {mu_parameter("0.9")}},
             make_gut,
-            {.optimizer = OptimizerNeed::plain_sgd, .divides_by_lr = true},
-            {.any_rate = false}};
+            {.optimizer = OptimizerNeed::plain_sgd, .divides_by_lr = true, .any_rate = false}};
 }
 
 AlgorithmEntry qg_gutm_entry() {
@@ -127,8 +126,12 @@ AlgorithmEntry qg_gutm_entry() {
              {P::number("beta", "0.9", "momentum").at_least(0).at_most(1), mu_parameter("0.06"),
               P::flag("nesterov", "false", "applies y + beta m")}},
             make_qg_gutm,
-            {.optimizer = OptimizerNeed::plain_sgd, .sequences = false, .divides_by_lr = true},
-            {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false},
+            {.sequences = false,
+             .optimizer = OptimizerNeed::plain_sgd,
+             .divides_by_lr = true,
+             .mean = MeanRule::none,
+             .bias = Bias::none,
+             .plain_alone = false},
             nullptr,
             check_stable};
 }

@@ -54,7 +54,6 @@ AlgorithmEntry hierarchical_averaging_entry() {
                   .at_least(1)}},
             make_over_schedule,
             {},
-            {},
             schedule_hierarchical_averaging,
             check_hierarchical_averaging};
 }

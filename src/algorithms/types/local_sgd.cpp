@@ -38,7 +38,6 @@ AlgorithmEntry local_sgd_entry() {
                                     "post-local SGD: averages in every iteration before this")}},
         make_over_schedule,
         {},
-        {},
         schedule_local_sgd};
 }
 

@@ -137,8 +137,7 @@ AlgorithmEntry moniqua_entry() {
                   .at_most(16),
               consensus_step_parameter("0.5")}},
             make_moniqua,
-            {.own_messages = true},
-            {.bias = Bias::none}};
+            {.messages = Messages::own, .bias = Bias::none}};
 }
 
 }  // namespace dbench::algorithms

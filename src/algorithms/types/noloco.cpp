@@ -71,7 +71,6 @@ AlgorithmEntry noloco_entry() {
                   .at_least(0)
                   .or_null()}},
             make_noloco,
-            {},
             {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false},
             after_local_steps};
 }

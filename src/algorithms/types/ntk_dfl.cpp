@@ -310,9 +310,9 @@ AlgorithmEntry ntk_dfl_entry() {
             make_ntk_dfl,
             {.graph = GraphNeed::symmetric,
              .optimizer = OptimizerNeed::plain_sgd,
-             .own_messages = true,
-             .linearises = true},
-            {.mean = MeanRule::none},
+             .messages = Messages::own,
+             .linearises = true,
+             .mean = MeanRule::none},
             nullptr,
             check_ntk_dfl};
 }

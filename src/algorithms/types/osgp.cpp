@@ -72,8 +72,6 @@ public:
         step.update(message, message, step.x, all);
         w_.unweigh(step, message, step.x, all);
     }
-    bool keeps_received_rows() const override { return true; }
-    bool keeps_means() const override { return true; }  // Including messages in flight.
 
 private:
     double own_share(graphs::Round round, int64_t replica) const {
@@ -102,8 +100,12 @@ AlgorithmEntry osgp_entry() {
              "stochastic gradient push with delayed messages",
              {base::Parameter::integer("tau", "1", "delay of messages in iterations").at_least(0)}},
             make_osgp,
-            kPushSum,
-            {.mean = MeanRule::none, .weight = "algorithm/weight"}};
+            {.graph = GraphNeed::column_stochastic,
+             .messages = Messages::exact_rows,
+             .keeps_received_rows = true,
+             .replica_change = ReplicaChange::multiples,  // Including messages in flight.
+             .mean = MeanRule::none,
+             .weight = "algorithm/weight"}};
 }
 
 }  // namespace dbench::algorithms

@@ -74,8 +74,7 @@ AlgorithmEntry overlap_local_sgd_entry() {
               .at_most(1),
           base::Parameter::number("beta", "0.7", "momentum of the anchor").at_least(0).at_most(1)}},
         make_overlap_local_sgd,
-        {.divides_by_lr = true},
-        {.mean = MeanRule::none, .plain_alone = false},
+        {.divides_by_lr = true, .mean = MeanRule::none, .plain_alone = false},
         after_local_steps};
 }
 

@@ -55,7 +55,6 @@ public:
         messages_ = state.scratch(stride(std::max(matrices_.elements(arena::LinkFactor::p),
                                                   matrices_.elements(arena::LinkFactor::q))));
     }
-    bool keeps_messages() const override { return true; }
 
     void ready(Step& step, arena::Columns columns) override {
         step.update(step.x, step.x, step.x, columns);
@@ -142,8 +141,11 @@ AlgorithmEntry powergossip_entry() {
              "rank-1 approximations of the differences over each link (PowerGossip)",
              {}},
             make_powergossip,
-            {.graph = GraphNeed::symmetric, .sequences = false, .own_messages = true},
-            {.bias = Bias::none}};
+            {.graph = GraphNeed::symmetric,
+             .sequences = false,
+             .messages = Messages::own,
+             .replica_change = ReplicaChange::never,
+             .bias = Bias::none}};
 }
 
 }  // namespace dbench::algorithms

@@ -82,8 +82,10 @@ AlgorithmEntry qg_adam_entry() {
               P::number("eps", "1e-8", "added to the root of the second moment").at_least(0),
               P::number("norm_eps", "1e-8", "added to the norm of the change").greater_than(0)}},
             make_qg_adam,
-            {.optimizer = OptimizerNeed::plain_sgd},
-            {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false}};
+            {.optimizer = OptimizerNeed::plain_sgd,
+             .mean = MeanRule::none,
+             .bias = Bias::none,
+             .plain_alone = false}};
 }
 
 }  // namespace dbench::algorithms

@@ -72,8 +72,10 @@ AlgorithmEntry qg_dsgdm_entry() {
                   .or_null(),
               P::flag("nesterov", "false", "applies g + beta m")}},
             make_qg_dsgdm,
-            {.optimizer = OptimizerNeed::plain_sgd, .divides_by_lr = true},
-            {.mean = MeanRule::quasi_global, .plain_alone = false}};
+            {.optimizer = OptimizerNeed::plain_sgd,
+             .divides_by_lr = true,
+             .mean = MeanRule::quasi_global,
+             .plain_alone = false}};
 }
 
 }  // namespace dbench::algorithms

@@ -77,8 +77,10 @@ std::unique_ptr<Algorithm> make_quantized_push_sum(const base::Json&,
 AlgorithmEntry quantized_push_sum_entry() {
     return {{"quantized_push_sum", "stochastic gradient push with compressed messages", {}},
             make_quantized_push_sum,
-            {.graph = GraphNeed::column_stochastic, .sequences = false, .compresses = true},
-            {.weight = "algorithm/weight"}};
+            {.graph = GraphNeed::column_stochastic,
+             .sequences = false,
+             .messages = Messages::coded,
+             .weight = "algorithm/weight"}};
 }
 
 }  // namespace dbench::algorithms

@@ -32,8 +32,6 @@ public:
         if (!model_) before_ = state.scratch();
     }
 
-    bool keeps_messages() const override { return true; }
-
     void before_forward(Step& step) override {
         if (!model_) step.copy(step.x, before_.rows(), step.layout.all());
     }
@@ -160,8 +158,11 @@ AlgorithmEntry relaysgd_entry() {
              {base::Parameter::choice("form", "\"model\"", {"model", "grad"},
                                       "relayed values: parameters, or updates")}},
             make_relaysgd,
-            {.graph = GraphNeed::tree, .sequences = false},
-            {.mean = MeanRule::none, .bias = Bias::vanishes},
+            {.graph = GraphNeed::tree,
+             .sequences = false,
+             .replica_change = ReplicaChange::never,
+             .mean = MeanRule::none,
+             .bias = Bias::vanishes},
             schedule_relaysgd};
 }
 

@@ -88,7 +88,6 @@ public:
         step.update(next, next, step.x, all);
         w_.unweigh(step, next, step.x, all);
     }
-    bool keeps_received_rows() const override { return true; }
 
 private:
     arena::Buffer message_, mixed_;
@@ -103,13 +102,19 @@ std::unique_ptr<Algorithm> make_sgp(const base::Json& spec, const AlgorithmConte
 }  // namespace
 
 AlgorithmEntry sgp_entry() {
-    return {{"sgp",
-             "stochastic gradient push: directed graphs, only the columns of A must sum to 1",
-             {base::Parameter::choice("order", "\"atc\"", {"atc", "awc"},
-                                      "time of the exchange: after, or during the update")}},
-            make_sgp,
-            kPushSum,
-            {.weight = "algorithm/weight"}};
+    AlgorithmEntry entry{
+        {"sgp",
+         "stochastic gradient push: directed graphs, only the columns of A must sum to 1",
+         {base::Parameter::choice("order", "\"atc\"", {"atc", "awc"},
+                                  "time of the exchange: after, or during the update")}},
+        make_sgp,
+        {.graph = GraphNeed::column_stochastic,
+         .messages = Messages::exact_rows,
+         .weight = "algorithm/weight"}};
+    entry.refine = [](const base::Json& spec, Traits& traits) {
+        traits.keeps_received_rows = spec.at("order") == "awc";
+    };
+    return entry;
 }
 
 }  // namespace dbench::algorithms

@@ -49,7 +49,6 @@ public:
         step.copy(anchor_, step.x, all);
     }
     Sent sent(int64_t t, graphs::Round round) const override { return base_->sent(t, round); }
-    bool keeps_received_rows() const override { return base_->keeps_received_rows(); }
 
 private:
     std::unique_ptr<Algorithm> base_;
@@ -103,7 +102,7 @@ std::unique_ptr<graphs::Schedule> schedule_slowmo(const base::Json& spec,
 
 AlgorithmEntry slowmo_entry() {
     using P = base::Parameter;
-    return {
+    AlgorithmEntry entry{
         {"slowmo",
          "slow momentum over a base algorithm, with a global average after every H iterations",
          {P::of("algorithms", "base", "\"local_sgd\"",
@@ -111,10 +110,17 @@ AlgorithmEntry slowmo_entry() {
           period_parameter("12"), P::number("beta", "0.5", "slow momentum").at_least(0).at_most(1),
           P::number("alpha", "1", "slow learning rate").at_least(0)}},
         make_slowmo,
-        {.divides_by_lr = true, .one_start = true},
-        {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false},
+        {.divides_by_lr = true,
+         .one_start = true,
+         .mean = MeanRule::none,
+         .bias = Bias::none,
+         .plain_alone = false},
         schedule_slowmo,
         check_slowmo};
+    entry.refine = [](const base::Json& spec, Traits& traits) {
+        traits.keeps_received_rows = traits_of(base_of(spec), spec.at("base")).keeps_received_rows;
+    };
+    return entry;
 }
 
 }  // namespace dbench::algorithms

@@ -54,8 +54,12 @@ AlgorithmEntry swift_entry() {
     return {{"swift", "asynchronous: each replica averages with the last rows of its neighbours",
              pace_parameters()},
             make_swift,
-            {.sequences = false, .asynchronous = true, .staged = false, .codes_rows = false},
-            {.mean = MeanRule::none, .bias = Bias::none}};
+            {.sequences = false,
+             .staged = false,
+             .messages = Messages::exact_rows,
+             .asynchronous = true,
+             .mean = MeanRule::none,
+             .bias = Bias::none}};
 }
 
 }  // namespace dbench::algorithms

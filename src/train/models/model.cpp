@@ -44,6 +44,11 @@ int64_t count_correct(const torch::Tensor& logits, const int64_t* labels, int64_
 
 }  // namespace
 
+algorithms::ModelFacts facts_of(const Model& model) {
+    const Declaration& d = model.declaration();
+    return {!d.buffers.empty(), !d.carried.empty(), d.draws, d.stacks};
+}
+
 int Declaration::parameter(ParameterInfo info) {
     parameters.push_back(std::move(info));
     return static_cast<int>(parameters.size()) - 1;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/compatibility.hpp"
 #include "arena/device/queue.hpp"
 #include "arena/layout.hpp"
 #include "base/factory_entry.hpp"
@@ -138,6 +139,9 @@ struct ModelContext {
 /// model.
 using ModelEntry = base::FactoryEntry<std::unique_ptr<Model>(const ModelContext& context)>;
 const std::vector<ModelEntry>& model_table();
+
+/// Returns the facts about a model that decide what it can be combined with.
+algorithms::ModelFacts facts_of(const Model& model);
 
 /// Returns the arena layout of a model's parameters.
 arena::Layout layout_of(const Declaration& declaration);

@@ -56,7 +56,8 @@ struct Executor::Impl {
         if (way == Stacking::batched) {
             stacked = std::make_unique<StackedPass>(m, r, p.smoothing, p.resident);
         }
-        const bool capturable = sides.empty() || concurrent_capture_obstacle(m).empty();
+        const bool capturable =
+            sides.empty() || algorithms::concurrent_capture_obstacle(facts_of(m)).empty();
         if (p.captured > 0 && !device.place().immediate() && capturable) {
             captures = std::make_unique<CapturedPasses>(device, place, r.x().count,
                                                         stacked != nullptr, p.captured);

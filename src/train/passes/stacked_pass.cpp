@@ -119,13 +119,6 @@ private:
 
 }  // namespace
 
-std::string cannot_stack(const Model& model) {
-    if (model.declaration().draws)
-        return "the model uses dropout, with random numbers of its own for each replica";
-    if (!model.declaration().carried.empty()) return "the model carries state from batch to batch";
-    return model.declaration().stacks ? "" : "the model accepts the tensors of one replica only";
-}
-
 struct StackedPass::Impl {
     struct Leaves {
         std::vector<torch::Tensor> parameters;                             // (R, shape...)
@@ -200,7 +193,7 @@ StackedPass::StackedPass(const Model& model, Replicas& replicas, double smoothin
                          ResidentImages* resident)
     : impl_(std::make_unique<Impl>(model, replicas, smoothing, resident, replicas.device(),
                                    place_of(replicas.device()))) {
-    DBENCH_EXPECT(cannot_stack(model).empty());
+    DBENCH_EXPECT(algorithms::batched_obstacle(facts_of(model)).empty());
     const arena::Place device_place = impl_->device.place();
     if (!device_place.immediate()) {
         const auto grouped = [](const arena::Tensor& tensor) {

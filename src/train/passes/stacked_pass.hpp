@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "arena/device/queue.hpp"
@@ -18,14 +17,12 @@ class Model;
 class Replicas;
 class ResidentImages;
 
-/// Returns why a model's replicas cannot share one pass; "" if they can.
-std::string cannot_stack(const Model& model);
-
 /// Runs passes of all local replicas. The Executor calls join_batches() and then, in work that it
 /// submits to the device, gradients().
 class StackedPass {
 public:
-    /// cannot_stack(model) must be "". `smoothing`: see Model::loss; `resident`: see Passes.
+    /// algorithms::batched_obstacle of the model must be "". `smoothing`: see Model::loss;
+    /// `resident`: see Passes.
     StackedPass(const Model& model, Replicas& replicas, double smoothing,
                 ResidentImages* resident = nullptr);
     ~StackedPass();

@@ -120,38 +120,7 @@ const char* words_of(Stacking way) {
     return way == Stacking::batched ? "batched" : "one by one";
 }
 
-std::string obstacle_of_batched(const Model& model, const data::Dataset& train,
-                                const data::BatchPlan& batches, int64_t parts) {
-    if (train.ragged() || batches.full) return "minibatches may differ in size";
-    if (parts > 1) return "/data/accumulate splits minibatches into parts";
-    return cannot_stack(model);
-}
-
 }  // namespace
-
-StackingObstacles stacking_obstacles(const Device& device, const Model& model,
-                                     const data::Dataset& train, const data::BatchPlan& batches,
-                                     int64_t parts, const algorithms::AlgorithmEntry& row) {
-    StackingObstacles found{"", obstacle_of_batched(model, train, batches, parts)};
-    if (device.is_host()) {
-        found.streams = "the CPU has no streams: replicas would still run one after another";
-    }
-    if (row.accepts.asynchronous || row.accepts.linearises) {
-        found.streams = found.batched =
-            row.name + " computes the gradients of its replicas one after another";
-    }
-    return found;
-}
-
-void check_stacking(const RunSpec& spec, const StackingObstacles& obstacles) {
-    const auto refuse = [](const char* how, const std::string& obstacle) {
-        if (obstacle.empty()) return;
-        throw base::UserError(std::string("/stacking: replicas cannot run through the model ") +
-                              how + " (" + obstacle + "): leave it out");
-    };
-    if (spec.stacking == Stacking::streams) refuse("concurrently", obstacles.streams);
-    if (spec.stacking == Stacking::batched) refuse("together", obstacles.batched);
-}
 
 StackingChoice choose_stacking(comm::World& world, const comm::Placement& placement,
                                const RunSpec& spec, const StackingObstacles& obstacles,

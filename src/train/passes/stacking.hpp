@@ -13,19 +13,11 @@
 
 namespace dbench::train {
 
-/// The reasons why replicas cannot run on streams, or batched; "" if they can.
+/// The reasons why replicas cannot run on streams, or batched; "" if they can. See
+/// algorithms/compatibility.hpp.
 struct StackingObstacles {
     std::string streams, batched;
 };
-/// Checks what prevents each way. `parts` is the number of parts of a minibatch, `row` the
-/// algorithm's row of the table.
-StackingObstacles stacking_obstacles(const Device& device, const Model& model,
-                                     const data::Dataset& train, const data::BatchPlan& batches,
-                                     int64_t parts, const algorithms::AlgorithmEntry& row);
-
-/// Throws UserError if the spec requests a way that an obstacle prevents.
-void check_stacking(const RunSpec& spec, const StackingObstacles& obstacles);
-
 struct StackingChoice {
     Stacking way = Stacking::off;  ///< not `automatic`
     std::string reason;            ///< why, if the spec alone does not say it; else ""

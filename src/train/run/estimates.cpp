@@ -5,7 +5,7 @@
 
 #include "algorithms/asynchronous/rank_peers.hpp"
 #include "arena/tree.hpp"
-#include "train/run/run_checks.hpp"
+#include "train/run/run_facts.hpp"
 
 namespace dbench::train {
 namespace {
@@ -40,7 +40,7 @@ void estimate_exchange(const EstimateInputs& run, Estimates& e) {
         // t + 1: messages that only the first iteration sends are left out of the mean.
         e.bytes_per_step +=
             run.stepper.bytes_of(algorithm.sent(t + 1, round)) / static_cast<double>(rounds);
-        if (algorithm.keeps_received_rows()) {
+        if (run.combination.traits.keeps_received_rows) {
             e.received_bytes = std::max(e.received_bytes,
                                         run.stepper.exchange().receive_bytes(round, run.plan.type));
         }
@@ -166,26 +166,22 @@ std::vector<std::string> warnings(const EstimateInputs& run, const Estimates& e)
                       " of the run's work (fewer /evaluate/replicas or a longer /evaluate/every "
                       "would lower it)");
     }
-    const std::string iterations = std::to_string(run.plan.iterations) + " iterations";
-    // The run consists of local steps only, although there are other replicas to exchange with.
     const graphs::Schedule* schedule = run.stepper.schedule();
-    if (run.placement.replicas > 1 && schedule &&
-        never_exchanges(run.stepper.algorithm(), *schedule, run.plan.iterations)) {
-        out.push_back("/algorithm/period: nothing is exchanged in the run's " + iterations +
-                      " (a shorter period, or a longer /length, would change that)");
-    }
-    if (run.stepper.algorithm().asynchronous() && run.plan.iterations > 1 &&
-        barriers_in_every_iteration(run.plan)) {
-        out.push_back(
-            "/profile/every: replicas wait for one another before every iteration that is "
-            "profiled, and here every iteration is (longer /profile/every and "
-            "/profile/variance/every would let them run independently)");
+    algorithms::Facts facts = run.combination;
+    facts.schedule = schedule_facts(run.stepper.staged(), run.plan.iterations);
+    facts.schedule->silent =
+        run.placement.replicas > 1 && schedule &&
+        never_exchanges(run.stepper.algorithm(), *schedule, run.plan.iterations);
+    facts.schedule->barriers = run.plan.iterations > 1 && barriers_in_every_iteration(run.plan);
+    for (const algorithms::Problem& problem : algorithms::find_problems(facts)) {
+        out.push_back(problem.text());
     }
     if (const graphs::StagedSchedule* staged = run.stepper.staged()) {
         for (const auto& text : staged->warnings()) out.push_back(text);
         if (staged->measure_request() && !staged->measures_before(run.plan.iterations)) {
-            out.push_back("/graph/every: nothing is measured in " + iterations +
-                          ", so the graph never changes");
+            out.push_back("/graph/every: nothing is measured in " +
+                          std::to_string(run.plan.iterations) +
+                          " iterations, so the graph never changes");
         }
     }
     return out;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/compatibility.hpp"
 #include "algorithms/step/delays.hpp"
 #include "algorithms/step/stepper.hpp"
 #include "arena/layout.hpp"
@@ -40,6 +41,7 @@ struct EstimateInputs {
     const arena::Layout& layout;
     const algorithms::Stepper& stepper;
     const algorithms::Delays& delays;
+    const algorithms::Facts& combination;  ///< With the algorithm's traits.
     int64_t buffer_columns;      ///< One replica's BatchNorm statistics and carried state.
     int64_t evaluated_models;    ///< Local models and the mean model.
     int64_t evaluation_samples;  ///< Samples per model in one evaluation.

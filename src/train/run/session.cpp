@@ -13,7 +13,7 @@
 #include "train/passes/stacking.hpp"
 #include "train/replicas.hpp"
 #include "train/run/asynchronous_trainer.hpp"
-#include "train/run/run_checks.hpp"
+#include "train/run/run_facts.hpp"
 #include "train/run/run_plan.hpp"
 
 namespace dbench::train {
@@ -47,6 +47,7 @@ struct Session::Impl {
     EvaluationPlan evaluation;
     std::optional<algorithms::LearningRate> learning_rate;
     graphs::RunFacts facts;
+    algorithms::Facts combination;
     StackingObstacles obstacles;
     StackingChoice stacking;
     Residence residence;
@@ -69,8 +70,10 @@ struct Session::Impl {
           options(o),
           spec(options.run),
           delays(spec.delays, placement.replicas, spec.seed.delay) {
-        check_message(spec);
-        check_compute(spec);
+        combination = algorithms::facts_of(*options.algorithm);
+        combination.message = algorithms::message_facts(o.spec->at("message"));
+        combination.arithmetic = arithmetic_facts(spec);
+        algorithms::require_compatible(combination);
         data_context = {placement.replicas, spec.seed.data};
         const Json& data_spec = o.spec->at("data");
         data = data::load_data(data_spec, data_context);
@@ -98,20 +101,28 @@ struct Session::Impl {
             schedule =
                 algorithms::RunSchedule(options.graph(facts), row, *options.algorithm, facts);
         }
-        check_passes(spec.label_smoothing, data_keys.accumulate, row, *model, *data.train, batches);
-        obstacles = stacking_obstacles(options.device, *model, *data.train, batches,
-                                       data_keys.accumulate, row);
-        check_stacking(spec, obstacles);
+        check_combination();
+        obstacles = {algorithms::streams_obstacle(combination),
+                     algorithms::batched_obstacle(combination)};
+        capture = choose_capture(spec.capture, algorithms::capture_obstacle(combination));
         residence = find_residence();
-        std::string obstacle = capture_obstacle(options.device, *model, *data.train, batches,
-                                                data_keys.accumulate, row);
-        if (obstacle.empty() && spec.stacking == Stacking::streams) {
-            obstacle = concurrent_capture_obstacle(*model);
+    }
+
+    /// Throws UserError if the parts of the run cannot work together.
+    void check_combination() {
+        if (combination.traits.divides_by_lr) {
+            const int64_t zero = learning_rate->first_zero();
+            if (zero >= 0) combination.zero_rate = zero;
         }
-        capture = choose_capture(spec.capture, std::move(obstacle));
-        if (spec.evaluate.carried) check_carried(*model);
-        if (row.accepts.divides_by_lr) check_rates(*learning_rate, row.name);
-        if (row.accepts.linearises) check_linearised(*model, *data.train, batches, row.name);
+        combination.model = facts_of(*model);
+        combination.data = data_facts(*data.train, batches);
+        const bool on_host = options.device.is_host();
+        combination.passes = pass_facts(spec, data_keys.accumulate, on_host);
+        combination.schedule = schedule_facts(schedule.staged(), plan.iterations);
+        combination.ranks = {
+            .replicas = placement.replicas, .ranks = world.size(), .on_gpus = !on_host};
+        combination.profiles_after = spec.profile.after;
+        algorithms::require_compatible(combination);
     }
 
     void connect() {
@@ -132,13 +143,6 @@ struct Session::Impl {
                                  minibatch(),
                                  spec.seed.graph},
             schedule);
-        check_temperature(stepper->algorithm(), row.name, data.train->classes());
-        if (const graphs::StagedSchedule* staged = stepper->staged()) {
-            check_controller(*staged, stepper->algorithm(), row.name, plan.iterations);
-        }
-        if (stepper->algorithm().asynchronous()) {
-            check_asynchronous(world, placement.replicas, spec, stepper->staged(), row.name);
-        }
     }
 
     algorithms::Minibatch minibatch() const {
@@ -154,6 +158,7 @@ struct Session::Impl {
                 layout,
                 *stepper,
                 delays,
+                combination,
                 buffer_layout_of(*model).columns() + carried_layout_of(*model).columns(),
                 static_cast<int64_t>(evaluation.replicas.size()) + 1,
                 data.test->size() + validation};
@@ -315,7 +320,7 @@ std::string Session::resident() const { return to_text(impl_->residence); }
 
 std::string Session::capture() const {
     const CaptureChoice& chosen = impl_->capture;
-    const std::string beside = concurrent_capture_obstacle(*impl_->model);
+    const std::string beside = algorithms::concurrent_capture_obstacle(*impl_->combination.model);
     if (chosen.captured && impl_->stacking.way == Stacking::streams && !beside.empty()) {
         return "off (" + beside + ")";
     }
@@ -335,36 +340,13 @@ double Session::seconds_per_iteration() {
 
 std::string Session::replica_change_obstacle(const CheckpointHead& head) const {
     const Impl& s = *impl_;
-    if (head.replicas == s.placement.replicas) return "";
-    const std::string change = std::to_string(head.replicas) + " replicas cannot become " +
-                               std::to_string(s.placement.replicas);
-    if (s.stepper->algorithm().keeps_messages()) {
-        return "/replicas: " + change + " with " +
-               s.options.algorithm->at("type").get<std::string>() +
-               ", which stores messages of its neighbours: set /replicas back";
-    }
-    const int64_t more = std::max(head.replicas, s.placement.replicas);
-    if (s.stepper->algorithm().keeps_means() &&
-        more % std::min(head.replicas, s.placement.replicas) != 0) {
-        return "/replicas: " + change + " with " +
-               s.options.algorithm->at("type").get<std::string>() +
-               ", whose correction relies on means over replicas, which uneven copies change "
-               "permanently: choose a multiple or a divisor of " +
-               std::to_string(head.replicas) + ", such as " + std::to_string(2 * head.replicas);
-    }
-    if (!s.model->declaration().carried.empty()) {
-        return "/replicas: " + change +
-               " with a text that continues from batch to batch, at a position of its own for each "
-               "replica: set /replicas back";
-    }
     const Json then = Json::parse(head.spec).at("data").at("batch_size");
-    if (!then.is_object() || !then.contains("global") ||
-        then != s.options.spec->at("data").at("batch_size")) {
-        return "/data/batch_size: " + change +
-               " if the batch size is given per replica (an iteration would have another number "
-               "of samples): give it as {\"global\": samples} in runs whose replicas may change";
-    }
-    return "";
+    algorithms::Facts facts = s.combination;
+    facts.resume = {.replicas = head.replicas,
+                    .same_global_batch = then.is_object() && then.contains("global") &&
+                                         then == s.options.spec->at("data").at("batch_size")};
+    const auto problems = algorithms::find_problems(facts);
+    return problems.empty() ? "" : problems.front().text();
 }
 
 void Session::resume(Checkpoints& checkpoints, const CheckpointHead& head) {

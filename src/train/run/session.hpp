@@ -5,7 +5,7 @@
 //
 // Order of events in train/run:
 //   1. The constructor reads the data and builds the model; run_plan turns durations into
-//      iterations; run_checks refuses combinations that cannot work.
+//      iterations; algorithms/compatibility.hpp refuses combinations that cannot work.
 //   2. connect() creates the algorithm and its exchanges. estimate() may be called from then on.
 //   3. prepare() allocates the replicas; choose_stacking() and resume() may follow.
 //   4. train() runs the loop: trainer.cpp for synchronous algorithms, asynchronous_trainer.cpp (one

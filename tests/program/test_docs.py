@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 
+import h5py
 import pytest
 from conftest import PROGRAM, ROOT, mpirun
 from dbench_analysis import cli
@@ -98,7 +99,16 @@ def test_paths_and_links_of_documents():
 
 
 def test_readme_spec_is_what_it_says():
-    spec = json.loads(subprocess.run([PROGRAM, "check", "/dev/stdin", "--json"],
-                                     input=readme_spec(), text=True,
-                                     capture_output=True, check=True).stdout)["spec"]
+    done = subprocess.run([PROGRAM, "check", "/dev/stdin", "--json"], input=readme_spec(),
+                          text=True, capture_output=True, check=True)
+    spec = json.loads(done.stdout)["spec"]
     assert spec["replicas"] == 16 and spec["graph"]["type"] == "ring"
+    assert "warning" not in done.stderr
+
+
+def test_readme_spec_learns(tmp_path):
+    (tmp_path / "ring.json").write_text(readme_spec())
+    subprocess.run([*mpirun(2), PROGRAM, "run", "ring.json", "--quiet", "--output", "ring.h5",
+                    "--set", '/evaluate={"every": null, "replicas": 2}'], cwd=tmp_path, check=True)
+    with h5py.File(tmp_path / "ring.h5") as file:
+        assert file["evaluations/mean_accuracy"][-1] > 0.85

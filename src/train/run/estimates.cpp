@@ -161,7 +161,7 @@ std::vector<std::string> warnings(const EstimateInputs& run, const Estimates& e)
                       " of the training samples are left out of each epoch (replicas take whole "
                       "batches only)");
     }
-    if (e.evaluation_share > 0.10) {
+    if (e.evaluation_share > 0.50) {
         out.push_back("/evaluate: evaluation is " + percent(e.evaluation_share) +
                       " of the run's work (fewer /evaluate/replicas or a longer /evaluate/every "
                       "would lower it)");

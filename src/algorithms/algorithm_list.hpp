@@ -14,6 +14,7 @@
     ROW(d_amsgrad)              \
     ROW(d2)                     \
     ROW(exact_diffusion)        \
+    ROW(extra)                  \
     ROW(gradient_tracking)      \
     ROW(gut)                    \
     ROW(qg_gutm)                \

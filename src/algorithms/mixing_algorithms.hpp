@@ -166,6 +166,10 @@ public:
     void finish(Step& step, arena::Rows out, const Then& then = nullptr) {
         finish_by(step, [&](const Bucket& bucket) { step.finish_mix(bucket.token, out, then); });
     }
+    /// Computes out = (W - I) times the rows.
+    void finish_change(Step& step, arena::Rows out) {
+        finish_by(step, [&](const Bucket& bucket) { step.finish_change(bucket.token, out); });
+    }
     /// Computes out = W x - lr d(g, x), if the rows that were sent are x.
     void finish_and_update(Step& step, arena::Rows out) {
         finish_by(step, [&](const Bucket& bucket) {

@@ -64,6 +64,7 @@ const std::map<std::string, std::vector<Form>>& forms() {
         {"d_amsgrad", {{R"({"beta2": 0.9, "eps": 0.01})"}, {"{}", kDecay}}},
         {"d2", {{"{}"}, {R"({"form": "relay"})"}, {"{}", kDecay}}},
         {"exact_diffusion", {{"{}"}, {"{}", kDecay}}},
+        {"extra", {{"{}"}, {"{}", kDecay}}},
         {"gradient_tracking",
          {{"{}"}, {R"({"form": "diging"})"}, {"{}", kDecay}, {R"({"form": "diging"})", kClipped}}},
         {"gut", {{"{}"}, {R"({"mu": 0.5})"}, {"{}", kDecay}}},

@@ -79,6 +79,31 @@ private:
     Matrix psi_;
 };
 
+/// EXTRA (1404.6264) with W~ = (I + W)/2: x_1 = W x_0 - lr g_0, then
+///     x_{t+1} = x_t + W_t x_t - W~_{t-1} x_{t-1} - (lr_t g_t - lr_{t-1} g_{t-1})
+class Extra : public Reference {
+public:
+    explicit Extra(Parts parts) : optimizer_(std::move(parts.optimizer)) {}
+
+    void step(const Iteration& it, Matrix& x) override {
+        const Matrix u = it.lr * optimizer_->direction_at(it, x), now = x;
+        const Weights w = it.w(it.t);
+        it.record_update(u);
+        it.record_averaging(x, w);
+        x = w * x - u;
+        if (previous_.size() > 0) {
+            x += now - 0.5 * (previous_ + it.w(it.t - 1) * previous_) + previous_u_;
+        }
+        previous_ = now;
+        previous_u_ = u;
+    }
+    std::vector<Matrix*> rows() override { return {&previous_}; }
+
+private:
+    std::unique_ptr<LocalOptimizer> optimizer_;
+    Matrix previous_, previous_u_;
+};
+
 /// Gradient tracking. Tracker and parameters use the same W_t; y_0 = g_0 without mixing:
 /// atc:    y_t = W_t (y_{t-1} + g_t - g_{t-1});  x_{t+1} = W_t (x_t - lr y_t)
 /// diging: y_t = W_{t-1} y_{t-1} + g_t - g_{t-1};  x_{t+1} = W_t x_t - lr y_t
@@ -119,6 +144,10 @@ std::unique_ptr<Reference> make_d2(Parts parts) {
 
 std::unique_ptr<Reference> make_exact_diffusion(Parts parts) {
     return std::make_unique<ExactDiffusion>(std::move(parts));
+}
+
+std::unique_ptr<Reference> make_extra(Parts parts) {
+    return std::make_unique<Extra>(std::move(parts));
 }
 
 std::unique_ptr<Reference> make_gradient_tracking(Parts parts) {

@@ -87,6 +87,7 @@ MUTANTS = [
             "bucket.columns);\n"), header=FORMS),
     of("exact_diffusion_corrects_for_all", "exact_diffusion",
        ("{1, correction_}, {share_,", "{1, correction_}, {1,"), header=FORMS),
+    of("extra_corrects_for_all", "extra", ("{0.5, change}", "{1, change}")),
     of("diloco_without_first_copy", "diloco",
        gone("        if (step.t == 0) step.copy(step.x, theta_, step.layout.all());\n")),
     of("diloco_sends_again_what_it_has_now", "diloco",

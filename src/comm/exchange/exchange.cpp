@@ -11,6 +11,8 @@
 #include "comm/exchange/delivery_operation.hpp"
 #include "comm/exchange/exchange_impl.hpp"
 #include "comm/exchange/transfer_operation.hpp"
+#include "comm/mixing/choose_routes.hpp"
+#include "comm/mixing/mixing_context.hpp"
 
 namespace dbench::comm {
 namespace {
@@ -64,36 +66,48 @@ std::shared_ptr<const MixingPlan> Exchange::Impl::plan(graphs::Round round) {
 
 std::shared_ptr<MixingOperation> Exchange::Impl::start(std::shared_ptr<const MixingPlan> plan,
                                                        arena::Rows x, arena::Columns columns,
-                                                       bool mean_into_x, RowLifetime lifetime) {
+                                                       bool all_reduce, RowLifetime lifetime) {
     DBENCH_EXPECT(x.first == placement.begin(world.rank()));
     DBENCH_EXPECT(x.count == placement.count(world.rank()));
     DBENCH_EXPECT(!place().immediate() || x.space == arena::Space::host);
-    const bool all = plan->groups.size() == 1 && plan->groups[0].members == placement.replicas;
     const std::shared_ptr<HostMemory> memory = place().immediate() ? shared_memory : nullptr;
-    // With a codec, x need not be in shared memory: the encoded rows are.
-    const bool readable = memory && memory->shared() && (coded() || memory->holds(x.data));
-    const bool reads_in_place =
-        lifetime == RowLifetime::until_reclaimed && readable && columns.count() > 0;
-    // A sum of two rows has only one order, so the library has no choice to make, and reading in
-    // place saves moving the rows.
-    const bool of_two = reads_in_place && placement.replicas == 2;
-    const bool by_library = all && reduction == Reduction::library && !coded() && !of_two;
-    MixingOperation::Options options{mean_into_x, by_library, codec};
-    options.place = place();
-    if (reads_in_place && !by_library) {
+    RouteFacts facts{.replicas = placement.replicas,
+                     .library_sums = reduction == Reduction::library,
+                     .coded = coded(),
+                     .all_reduce = all_reduce,
+                     .on_device = x.space == arena::Space::device,
+                     .empty = columns.count() == 0,
+                     .until_reclaimed = lifetime == RowLifetime::until_reclaimed,
+                     .transport_has_queue = world.rows().queue() != nullptr,
+                     .transport_reads_devices = world.rows().reads_devices()};
+    if (memory && memory->shared()) {
+        // With a codec, x need not be in shared memory: the encoded rows are.
+        facts.readable = coded() || memory->holds(x.data);
+        facts.shares_memory = [&](int rank) { return memory->shares_with(rank); };
+    }
+    Routes routes = choose_routes(*plan, facts);
+    std::shared_ptr<InPlaceExchange> in_place;
+    if (routes.in_place) {
         if (const auto number = memory->next()) {
-            if (!host_pool) {
-                host_pool = std::make_unique<ScratchPool>(
-                    [memory](int64_t bytes) { return memory->allocate(bytes); });
-            }
-            options.in_place =
-                std::make_shared<InPlaceExchange>(memory, *host_pool, *number, *plan, world.rank());
+            in_place = share_rows(*number, routes);
+        } else {
+            facts.has_number = false;
+            routes = choose_routes(*plan, facts);
         }
     }
-    const auto& scratch = by_library && !world.rows().queue() ? host_visible_pool : pool;
-    auto operation = std::make_shared<MixingOperation>(world.rows(), scratch, std::move(plan), x,
-                                                       columns, world.next_exchange(), options);
-    if (options.in_place) unreclaimed.push_back(operation);
+    const auto& scratch = routes.by_library() && !world.rows().queue() ? host_visible_pool : pool;
+    auto operation = std::make_shared<MixingOperation>(MixingContext{.transport = world.rows(),
+                                                                     .pool = scratch,
+                                                                     .plan = std::move(plan),
+                                                                     .routes = std::move(routes),
+                                                                     .x = x,
+                                                                     .columns = columns,
+                                                                     .tag = world.next_exchange(),
+                                                                     .all_reduce = all_reduce,
+                                                                     .codec = codec,
+                                                                     .in_place = in_place,
+                                                                     .place = place()});
+    if (in_place) unreclaimed.push_back(operation);
     const bool arithmetic = operation->begin();
     if (operation->moves()) {
         world.engine.start(operation, !arithmetic && !operation->ordered());
@@ -102,6 +116,15 @@ std::shared_ptr<MixingOperation> Exchange::Impl::start(std::shared_ptr<const Mix
         world.engine.test(*operation);
     }
     return operation;
+}
+
+std::shared_ptr<InPlaceExchange> Exchange::Impl::share_rows(uint64_t number, const Routes& routes) {
+    if (!host_pool) {
+        host_pool = std::make_unique<ScratchPool>(
+            [memory = shared_memory](int64_t bytes) { return memory->allocate(bytes); });
+    }
+    return std::make_shared<InPlaceExchange>(shared_memory, *host_pool, number, world.rank(),
+                                             routes.sources, routes.readers);
 }
 
 void Exchange::Impl::finish(MixingOperation& operation, arena::Rows out,

@@ -6,23 +6,23 @@
 //
 //   1. start_mix         The caller passes rows whose local update is done. Exchange looks up the
 //                        MixingPlan of the round, or makes it (plans/mixing_plan.hpp).
+//                        It then chooses the routes (mixing/choose_routes.hpp).
 //   2. MixingOperation   Holds one plan, the rows x and one range of columns
-//                        (mixing_operation.hpp). Its `begin` stages rows (copies them out of
+//                        (mixing/mixing_operation.hpp). Its `begin` stages rows (copies them out of
 //                        GPU memory) if the transport cannot read them there, encodes them if a
-//                        codec is set, and starts all messages.
+//                        codec is set, and starts all routes.
 //   3. RowTransport      Moves the bytes by MPI, by NCCL or between threads
 //                        (transport/row_transport.hpp). Ranks of a host may read each other's rows
 //                        in place, without messages (host/in_place_exchange.hpp).
 //   4. Engine            Polls the operation on the progress thread while the main thread computes
 //                        (world/engine.hpp).
 //   5. finish_mix        Waits for the operation and writes the weighted sums of local and received
-//                        rows to `out` (mixing_operation_finish.cpp).
+//                        rows to `out` (mixing/mixing_operation_finish.cpp).
 //   6. reclaim           Waits until no other rank reads the rows in place any more.
 //
-// Other files of this folder: coded_mixing.hpp computes the sums of 16-bit rows,
+// The folder mixing/ holds the operation and its routes. Other files of this folder:
 // delivery_operation.hpp moves messages that are not rows, moments.cpp reduces moments,
-// transfer_operation.hpp holds messages that only queues wait for. Groups of replicas are averaged
-// by groups/.
+// transfer_operation.hpp holds messages that only queues wait for.
 
 #include <cstdint>
 #include <functional>

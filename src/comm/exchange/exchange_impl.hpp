@@ -4,8 +4,9 @@
 #include <memory>
 
 #include "comm/exchange/exchange.hpp"
-#include "comm/exchange/mixing_operation.hpp"
 #include "comm/host/host_memory.hpp"
+#include "comm/host/in_place_exchange.hpp"
+#include "comm/mixing/mixing_operation.hpp"
 #include "comm/plans/delivery_plan.hpp"
 #include "comm/plans/plan_cache.hpp"
 #include "comm/scratch.hpp"
@@ -52,11 +53,13 @@ struct Exchange::Impl {
     const std::shared_ptr<HostMemory>& host_memory();
     /// Returns the plan of the round, from a cache if possible.
     std::shared_ptr<const MixingPlan> plan(graphs::Round round);
-    /// Makes an operation for the plan, begins it and hands it to the engine if it needs to be
-    /// polled. `mean_into_x`: the mean of a group may be written into x before the finish.
+    /// Chooses the routes of an exchange, makes its operation, begins it and hands it to the engine
+    /// if it needs to be polled. `all_reduce`: the mean may be written into x before the finish.
     std::shared_ptr<MixingOperation> start(std::shared_ptr<const MixingPlan> plan, arena::Rows x,
-                                           arena::Columns columns, bool mean_into_x,
+                                           arena::Columns columns, bool all_reduce,
                                            RowLifetime lifetime = RowLifetime::until_finish);
+    /// Prepares reads in place under this number of the host's shared memory.
+    std::shared_ptr<InPlaceExchange> share_rows(uint64_t number, const Routes& routes);
     /// Waits for the operation and finishes it; in pieces of columns if `then` is set and the host
     /// computes.
     void finish(MixingOperation& operation, arena::Rows out,

@@ -1,9 +1,9 @@
 #pragma once
 // The mean over a group of replicas, as an all-reduce by messages along the fixed tree.
 //
-// This folder averages groups (GroupPlan): group_mean.hpp by messages between ranks,
-// in_place_group_mean.hpp by reading rows of this host in place, coded_mean.hpp from rows in 16
-// bits. MixingOperation drives them.
+// This folder computes means of groups (GroupPlan) for the routes of mixing/: group_mean.hpp from
+// rows at hand or by messages between ranks, coded_mean.hpp from rows in 16 bits. It starts no
+// messages.
 //
 // Each of the q ranks that hold members owns one of q chunks of the columns.
 //   1. reduce    Each rank turns its rows into the means of its k maximal subtrees (k = 1 for one

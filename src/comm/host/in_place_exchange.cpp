@@ -1,38 +1,18 @@
 #include "comm/host/in_place_exchange.hpp"
 
-#include <algorithm>
-#include <set>
+#include <utility>
 
 namespace dbench::comm {
 
 InPlaceExchange::InPlaceExchange(std::shared_ptr<HostMemory> memory, ScratchPool& pool,
-                                 uint64_t number, const MixingPlan& plan, int rank)
-    : memory_(std::move(memory)), pool_(pool), number_(number), rank_(rank) {
-    std::set<int> sources, readers;
-    for (const RankRows& peer : plan.receive) {
-        if (covers_rank(peer.rank)) sources.insert(peer.rank);
-    }
-    for (const RankRows& peer : plan.send) {
-        if (covers_rank(peer.rank)) readers.insert(peer.rank);
-    }
-    for (const GroupPlan& group : plan.groups) {
-        if (!covers(group)) continue;
-        for (const GroupPlan::Part& part : group.parts) {
-            if (part.rank == rank) continue;
-            sources.insert(part.rank);
-            readers.insert(part.rank);
-        }
-    }
-    sources_.assign(sources.begin(), sources.end());
-    readers_.assign(readers.begin(), readers.end());
-}
-
-bool InPlaceExchange::covers(const GroupPlan& group) const {
-    return !group.local() &&
-           std::all_of(group.parts.begin(), group.parts.end(), [&](const GroupPlan::Part& part) {
-               return part.rank == rank_ || covers_rank(part.rank);
-           });
-}
+                                 uint64_t number, int rank, std::vector<int> sources,
+                                 std::vector<int> readers)
+    : memory_(std::move(memory)),
+      pool_(pool),
+      number_(number),
+      rank_(rank),
+      sources_(std::move(sources)),
+      readers_(std::move(readers)) {}
 
 char* InPlaceExchange::take(int64_t bytes) {
     const std::shared_ptr<char> memory = pool_.take(bytes);

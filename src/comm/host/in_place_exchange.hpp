@@ -19,15 +19,10 @@ namespace dbench::comm {
 /// `release`.
 class InPlaceExchange {
 public:
-    /// `pool`: memory that others can read. `plan` says which ranks read whose rows.
+    /// `pool`: memory that others can read. `sources`: the ranks whose rows this rank reads.
+    /// `readers`: those that read the rows of this rank, `rank`.
     InPlaceExchange(std::shared_ptr<HostMemory> memory, ScratchPool& pool, uint64_t number,
-                    const MixingPlan& plan, int rank);
-    uint64_t number() const { return number_; }
-
-    /// True if a rank's rows are read in place, and so neither sent nor received.
-    bool covers_rank(int rank) const { return memory_->shares_with(rank); }
-    /// True if the group spans ranks and all of them are on this host.
-    bool covers(const GroupPlan& group) const;
+                    int rank, std::vector<int> sources, std::vector<int> readers);
 
     /// Returns memory that others can read, valid until `release`.
     char* take(int64_t bytes);

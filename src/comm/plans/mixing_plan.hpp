@@ -4,7 +4,7 @@
 //
 // This folder turns a mixing matrix (graphs::Schedule and Round) into lists of messages and
 // summands. It moves no bytes. Exchange makes a plan once per matrix and keeps it in a PlanCache. A
-// MixingOperation (exchange/mixing_operation.hpp) carries the plan out for one range of columns.
+// MixingOperation (mixing/mixing_operation.hpp) carries the plan out for one range of columns.
 // delivery_plan.hpp is the counterpart for messages that are not rows; cost.hpp counts the
 // messages.
 

@@ -29,7 +29,7 @@ public:
     ///   - Computation that a message depends on is launched on this queue before the start.
     ///   - A start without messages has moved when all earlier starts have.
     /// Exchanges keep this order: they start in the order of their numbers, and each makes all its
-    /// starts in `begin`, in the order rows, scatter, gather (exchange/mixing_operation.hpp).
+    /// starts in `begin`, in the order rows, scatter, gather (mixing/mixing_route.hpp).
     virtual arena::Queue* queue() { return nullptr; }
 
     /// True if messages may be stored in memory that only a device can reach. Sums of the library

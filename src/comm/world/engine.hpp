@@ -14,10 +14,10 @@
 
 namespace dbench::comm {
 
-/// An operation in flight: a state machine that the engine advances. Its kinds are MixingOperation,
-/// DeliveryOperation and TransferOperation (folder exchange), Collective (this folder) and Service
-/// (folder peers). A Token is a shared pointer to one. Any thread may advance it, one thread at a
-/// time.
+/// An operation in flight: a state machine that the engine advances. Its kinds are MixingOperation
+/// (folder mixing), DeliveryOperation and TransferOperation (folder exchange), Collective (this
+/// folder) and Service (folder peers). A Token is a shared pointer to one. Any thread may advance
+/// it, one thread at a time.
 class OperationInFlight {
 public:
     virtual ~OperationInFlight() = default;

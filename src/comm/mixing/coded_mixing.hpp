@@ -1,4 +1,4 @@
-#pragma once  // Private to comm/exchange.
+#pragma once  // Private to comm/mixing.
 // Mixing X <- W X with rows that travel in 16 bits, computed from differences of values that all
 // ranks know:
 //

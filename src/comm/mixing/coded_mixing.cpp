@@ -1,4 +1,4 @@
-#include "comm/exchange/coded_mixing.hpp"
+#include "comm/mixing/coded_mixing.hpp"
 
 #include <algorithm>
 #include <set>

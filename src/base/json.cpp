@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -11,12 +10,13 @@
 #include <sstream>
 
 #include "base/error.hpp"
-#include "base/file.hpp"
+#include "base/input_file.hpp"
 
 namespace dbench::base {
 namespace {
 
 constexpr uintmax_t kMaxTextBytes = uintmax_t{1} << 30;  // Bytes of a spec or of a graph file.
+constexpr const char* kTooLarge = "it is larger than 1 GiB";
 
 size_t edit_distance(const std::string& a, const std::string& b) {
     std::vector<size_t> row(b.size() + 1);
@@ -104,9 +104,12 @@ bool is_utf8(const std::string& text) {
 }
 
 std::string read_text(const std::string& path) {
-    std::string problem = path == "/dev/stdin" ? "" : why_not_regular_file(path);
+    const auto refuse = [&](const std::string& problem) {
+        throw UserError(path + ": cannot be read (" + problem +
+                        "): check the path and its permissions");
+    };
     std::string text;
-    if (problem.empty()) {
+    if (path == "/dev/stdin") {
         errno = 0;
         std::ifstream file(path, std::ios::binary);
         std::string piece(1 << 16, '\0');
@@ -114,17 +117,24 @@ std::string read_text(const std::string& path) {
             file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
             text.append(piece, 0, static_cast<size_t>(file.gcount()));
         }
-        if (!file.eof())
-            problem = file ? "it is larger than 1 GiB" : std::strerror(errno ? errno : EIO);
+        if (!file.eof()) refuse(file ? kTooLarge : std::strerror(errno ? errno : EIO));
+        return text;
     }
-    if (!problem.empty()) {
-        throw UserError(path + ": cannot be read (" + problem +
-                        "): check the path and its permissions");
+    const InputFile file(path);
+    file.require();
+    if (static_cast<uintmax_t>(file.size()) > kMaxTextBytes) refuse(kTooLarge);
+    // Files of /proc and /sys have size 0, so reading goes on until the file ends.
+    for (int64_t piece = file.size() + 1;; piece = 1 << 16) {
+        const size_t before = text.size();
+        text.resize(before + static_cast<size_t>(piece));
+        const int64_t got = file.read(static_cast<int64_t>(before), piece, text.data() + before);
+        text.resize(before + static_cast<size_t>(got));
+        if (text.size() > kMaxTextBytes) refuse(kTooLarge);
+        if (got < piece) return text;
     }
-    return text;
 }
 
-Json read_json(const std::string& path) { return parse_json(read_text(path), path); }
+Json read_json(const std::string& path) { return parse_json(read_plain_text(path), path); }
 
 std::string short_text(const Json& value) {
     std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);

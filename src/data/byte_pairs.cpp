@@ -1,9 +1,11 @@
 #include "data/byte_pairs.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <queue>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "base/error.hpp"
 #include "data/vocabulary.hpp"
@@ -43,24 +45,43 @@ uint64_t key(std::pair<int32_t, int32_t> pair) {
     return static_cast<uint64_t>(pair.first) << 32 | static_cast<uint32_t>(pair.second);
 }
 
-/// Replaces every occurrence of `pair`, from the left, by `piece`. Calls `turned(old, made)` for
-/// each pair of a replaced piece and its neighbour: `old` occurs once less, and `made` once more.
-template <class Turned>
-void merge(std::vector<int32_t>& word, std::pair<int32_t, int32_t> pair, int32_t piece,
-           const Turned& turned) {
-    using Pair = std::pair<int32_t, int32_t>;
-    size_t to = 0;
-    for (size_t k = 0; k < word.size(); ++k) {
-        if (k + 1 == word.size() || Pair{word[k], word[k + 1]} != pair) {
-            word[to++] = word[k];
-            continue;
+/// The pieces of words, as linked lists: a merge changes two neighbours and moves nothing. A place
+/// is an index into all of them, and places of a word ascend from left to right.
+class LinkedPieces {
+public:
+    static constexpr int64_t kNone = -1;  // No neighbour, or no piece.
+
+    void add_word(const std::vector<int32_t>& pieces) {
+        const auto first = std::ssize(pieces_), last = first + std::ssize(pieces) - 1;
+        for (int64_t k = first; k <= last; ++k) {
+            pieces_.push_back(pieces[static_cast<size_t>(k - first)]);
+            previous_.push_back(k > first ? k - 1 : kNone);
+            next_.push_back(k < last ? k + 1 : kNone);
         }
-        if (to > 0) turned(Pair{word[to - 1], pair.first}, Pair{word[to - 1], piece});
-        if (++k + 1 < word.size()) turned(Pair{pair.second, word[k + 1]}, Pair{piece, word[k + 1]});
-        word[to++] = piece;
     }
-    word.resize(to);
-}
+
+    int64_t size() const { return std::ssize(pieces_); }
+    int64_t next(int64_t place) const { return next_[place]; }
+    int64_t previous(int64_t place) const { return previous_[place]; }
+    int32_t piece(int64_t place) const { return pieces_[place]; }
+    /// Returns true if `place` holds the left piece of such a pair.
+    bool holds(int64_t place, BytePairs::Pair pair) const {
+        return pieces_[place] == pair.first && next_[place] != kNone &&
+               pieces_[next_[place]] == pair.second;
+    }
+    /// Replaces the piece at `place` and the one after it by `piece`.
+    void merge(int64_t place, int32_t piece) {
+        const int64_t right = next_[place];
+        pieces_[place] = piece;
+        pieces_[right] = static_cast<int32_t>(kNone);
+        next_[place] = next_[right];
+        if (next_[place] != kNone) previous_[next_[place]] = place;
+    }
+
+private:
+    std::vector<int32_t> pieces_;
+    std::vector<int64_t> previous_, next_;
+};
 
 }  // namespace
 
@@ -106,22 +127,22 @@ BytePairs BytePairs::first(int64_t size) const {
 
 BytePairs::BytePairs(const std::vector<std::string>& lines, int64_t size)
     : BytePairs(std::span<const Pair>()) {
-    struct Word {
-        std::vector<int32_t> pieces;
-        int64_t times;
-    };
     std::unordered_map<std::string, int64_t> counted;
     for (const std::string& line : lines) {
         for (const std::string& word : words_with_blanks(line)) ++counted[word];
     }
-    std::vector<Word> words;
-    for (const auto& [word, times] : counted) words.push_back({byte_pairs_bytes_of(word), times});
+    LinkedPieces words;
+    std::vector<int64_t> times;  // How often the word of each place occurs.
+    for (const auto& [word, count] : counted) {
+        words.add_word(byte_pairs_bytes_of(word));
+        times.resize(static_cast<size_t>(words.size()), count);
+    }
 
-    struct Place {
+    struct Occurrences {
         int64_t times = 0;
-        std::vector<size_t> words;  // Words that contain the pair, or contained it.
+        std::vector<int64_t> places;  // Places that hold the pair, or held it.
     };
-    std::unordered_map<uint64_t, Place> places;
+    std::unordered_map<uint64_t, Occurrences> pairs;
     struct Candidate {
         int64_t times;
         Pair pair;
@@ -131,57 +152,82 @@ BytePairs::BytePairs(const std::vector<std::string>& lines, int64_t size)
     };
     std::priority_queue<Candidate> candidates;  // May hold outdated counts.
     std::vector<Pair> changed;
-    const auto more = [&](Pair pair, int64_t times, size_t w) {
-        Place& place = places[key(pair)];
-        place.times += times;
-        if (times > 0) place.words.push_back(w);
+    const auto more = [&](int64_t place) {
+        const Pair pair{words.piece(place), words.piece(words.next(place))};
+        Occurrences& of = pairs[key(pair)];
+        of.times += times[place];
+        of.places.push_back(place);
+        changed.push_back(pair);
+    };
+    const auto fewer = [&](int64_t place) {
+        const Pair pair{words.piece(place), words.piece(words.next(place))};
+        pairs[key(pair)].times -= times[place];
         changed.push_back(pair);
     };
     const auto offer_changed = [&] {
         std::ranges::sort(changed);
         changed.erase(std::ranges::unique(changed).begin(), changed.end());
-        for (const Pair& pair : changed) candidates.push({places[key(pair)].times, pair});
+        for (const Pair& pair : changed) candidates.push({pairs[key(pair)].times, pair});
         changed.clear();
     };
-    for (size_t w = 0; w < words.size(); ++w) {
-        const auto& [pieces, times] = words[w];
-        for (size_t k = 0; k + 1 < pieces.size(); ++k) more({pieces[k], pieces[k + 1]}, times, w);
+    for (int64_t place = 0; place < words.size(); ++place) {
+        if (words.next(place) != LinkedPieces::kNone) more(place);
     }
     offer_changed();
     while (this->size() < size && !candidates.empty()) {
         const Candidate best = candidates.top();
         candidates.pop();
-        Place& place = places[key(best.pair)];
-        if (best.times != place.times) continue;
+        Occurrences& of = pairs[key(best.pair)];
+        if (best.times != of.times) continue;
         if (best.times < 2) break;
         const auto piece = static_cast<int32_t>(this->size());
         add(best.pair);
-        for (const size_t w : std::exchange(place.words, {})) {
-            auto& [pieces, times] = words[w];
-            merge(pieces, best.pair, piece, [&, n = times](Pair old, Pair made) {
-                more(old, -n, w);
-                more(made, n, w);
-            });
+        // In a run of equal pieces, occurrences overlap, and the leftmost one is merged first.
+        std::vector<int64_t> places = std::exchange(of.places, {});
+        std::ranges::sort(places);
+        for (const int64_t place : places) {
+            if (!words.holds(place, best.pair)) continue;
+            const int64_t before = words.previous(place), after = words.next(words.next(place));
+            if (before != LinkedPieces::kNone) fewer(before);
+            if (after != LinkedPieces::kNone) fewer(words.next(place));
+            words.merge(place, piece);
+            if (before != LinkedPieces::kNone) more(before);
+            if (after != LinkedPieces::kNone) more(place);
         }
-        places[key(best.pair)].times = 0;
+        pairs[key(best.pair)].times = 0;
         offer_changed();
     }
 }
 
 std::vector<int32_t> BytePairs::encode_word(const std::string& word) const {
-    std::vector<int32_t> pieces = byte_pairs_bytes_of(word);
-    while (true) {
-        Pair pair;
-        int32_t first = 0;  // Piece of the earliest merge found so far; 0: none.
-        for (size_t k = 0; k + 1 < pieces.size(); ++k) {
-            const auto at = pieces_.find(key({pieces[k], pieces[k + 1]}));
-            if (at == pieces_.end() || (first > 0 && at->second >= first)) continue;
-            first = at->second;
-            pair = {pieces[k], pieces[k + 1]};
-        }
-        if (first == 0) return pieces;
-        merge(pieces, pair, first, [](Pair, Pair) {});
+    LinkedPieces pieces;
+    pieces.add_word(byte_pairs_bytes_of(word));
+    struct Merge {
+        int32_t piece;
+        int64_t place;
+        auto operator<=>(const Merge&) const = default;
+    };
+    // The earliest merge comes first, and of equal merges the leftmost one.
+    std::priority_queue<Merge, std::vector<Merge>, std::greater<>> merges;
+    const auto offer = [&](int64_t place) {
+        if (place == LinkedPieces::kNone || pieces.next(place) == LinkedPieces::kNone) return;
+        const auto at = pieces_.find(key({pieces.piece(place), pieces.piece(pieces.next(place))}));
+        if (at != pieces_.end()) merges.push({at->second, place});
+    };
+    for (int64_t place = 0; place < pieces.size(); ++place) offer(place);
+    while (!merges.empty()) {
+        const auto [piece, place] = merges.top();
+        merges.pop();
+        if (!pieces.holds(place, merges_[static_cast<size_t>(piece - kMerged)])) continue;
+        pieces.merge(place, piece);
+        offer(pieces.previous(place));
+        offer(place);
     }
+    std::vector<int32_t> out;
+    for (int64_t place = 0; place != LinkedPieces::kNone; place = pieces.next(place)) {
+        out.push_back(pieces.piece(place));
+    }
+    return out;
 }
 
 std::vector<std::vector<int32_t>> BytePairs::encode(const std::vector<std::string>& lines) const {

@@ -95,7 +95,9 @@ struct DataSets {
     std::shared_ptr<const Dataset> validation;  ///< Null if no samples are held out.
     /// File name and digest, for provenance.
     std::vector<std::pair<std::string, std::string>> checksums;
-    int64_t threads = 1;  ///< Threads per rank that make batches.
+    int64_t threads = 1;                     ///< Threads per rank that make batches.
+    std::vector<std::string> classes = {};   ///< Names of the classes; empty: they are numbers.
+    std::vector<std::string> warnings = {};  ///< Remarks on the contents, such as missing classes.
 };
 
 struct DataSpec;

@@ -1,5 +1,6 @@
 #include "data/files.hpp"
 
+#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -10,10 +11,9 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
 #include "base/error.hpp"
-#include "base/file.hpp"
+#include "base/input_file.hpp"
 
 namespace dbench::data {
 namespace {
@@ -35,12 +35,21 @@ using GzFile = std::unique_ptr<gzFile_s, CloseGz>;
 
 DataFile read_data_file(const std::string& path, int64_t limit, const std::string& source) {
     // zlib also reads files that are not compressed, so one code path reads both kinds.
-    if (const std::string why = base::why_not_regular_file(path); !why.empty()) {
-        unreadable(path, why, source);
-    }
+    base::InputFile input(path);
+    if (!input.problem().empty()) unreadable(path, input.problem(), source);
+    // Of a file that is too long anyway, only the beginning is read.
+    constexpr int64_t kBeginning = 4096;
+    uint8_t magic[2] = {};
+    const bool packed = input.read(0, 2, magic) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
+    if (!packed && input.size() > limit) limit = std::min(limit, kBeginning);
     errno = 0;
-    const GzFile gz(gzopen(path.c_str(), "rb"));
-    if (!gz) unreadable(path, std::strerror(errno != 0 ? errno : ENOMEM), source);
+    const int descriptor = input.release();
+    const GzFile gz(gzdopen(descriptor, "rb"));
+    if (!gz) {
+        const int why = errno != 0 ? errno : ENOMEM;
+        ::close(descriptor);
+        unreadable(path, std::strerror(why), source);
+    }
     gzbuffer(gz.get(), 1U << 18);
 
     DataFile file{path, {}, 0};
@@ -59,12 +68,12 @@ DataFile read_data_file(const std::string& path, int64_t limit, const std::strin
         file.size += got;
     }
     file.bytes.resize(static_cast<size_t>(file.size));
-    if (gzdirect(gz.get()) != 0) {
-        std::error_code ignored;
-        const auto size = fs::file_size(path, ignored);
-        if (!ignored) file.size = std::max(file.size, static_cast<int64_t>(size));
-    }
+    if (gzdirect(gz.get()) != 0) file.size = std::max(file.size, input.size());
     return file;
+}
+
+std::string text_of(const DataFile& file) {
+    return base::without_byte_order_mark({file.bytes.begin(), file.bytes.end()}, file.path);
 }
 
 void check_size(const DataFile& file, int64_t expected, const std::string& layout,
@@ -107,8 +116,9 @@ std::string data_root(const std::optional<std::string>& root, const std::string&
 std::string named_file(const std::string& path, const std::string& key) {
     const char* root = std::getenv("DBENCH_DATA");
     for (const fs::path& each : {fs::path(path), root ? fs::path(root) / path : fs::path()}) {
-        std::error_code ignored;
-        if (!each.empty() && fs::exists(each, ignored)) return each.string();
+        if (!each.empty() && base::kind_of(each.string()) != base::PathKind::nothing) {
+            return each.string();
+        }
     }
     throw base::UserError("/data/" + key + ": there is no file " + path +
                           (root ? ", also not in " + std::string(root) : "") +
@@ -116,10 +126,9 @@ std::string named_file(const std::string& path, const std::string& key) {
 }
 
 std::string find_file(const std::string& folder, const std::vector<std::string>& names) {
-    std::error_code ignored;
     for (const auto& name : names) {
-        const fs::path path = fs::path(folder) / name;
-        if (fs::exists(path, ignored)) return path.string();
+        const std::string path = (fs::path(folder) / name).string();
+        if (base::kind_of(path) != base::PathKind::nothing) return path;
     }
     return "";
 }

@@ -19,9 +19,13 @@ struct DataFile {
     int64_t size = 0;
 };
 
-/// Reads at most `limit + 1` bytes, which suffices to detect a file that is too long. Throws
-/// UserError if the file cannot be read or unpacked; `source` says where to get it.
+/// Reads at most `limit + 1` bytes, which suffices to detect a file that is too long; of such a
+/// file that is not compressed, only the beginning. Throws UserError if the file cannot be read or
+/// unpacked; `source` says where to get it.
 DataFile read_data_file(const std::string& path, int64_t limit, const std::string& source);
+
+/// Returns the contents as text without a byte order mark. Throws UserError for UTF-16.
+std::string text_of(const DataFile& file);
 
 /// Throws UserError unless the contents are exactly `expected` bytes; `layout` explains this
 /// number.

@@ -19,12 +19,17 @@ namespace dbench::data {
 namespace {
 
 constexpr int64_t kMostPixels = int64_t{1} << 28;
+constexpr int64_t kMostJpegSide = 65500;  // JPEG_MAX_DIMENSION of the library.
+// Encoders write at most about ten scans. Each scan of a progressive file passes over all pixels,
+// so a small file with many scans could keep a processor busy for minutes.
+constexpr int64_t kUsualScans = 10, kMostScans = 500, kMostScannedPixels = int64_t{1} << 30;
 constexpr int64_t kAround = 2;  // Chroma is interpolated from neighbouring pixels.
 
 struct Failing {
     jpeg_error_mgr manager;  // Must be the first member: the library has a pointer to it.
     std::jmp_buf jump;
     char text[JMSG_LENGTH_MAX];
+    const char* remedy = "the file is damaged or truncated; get it again, or remove it";
 };
 
 [[noreturn]] void fail_jpeg(j_common_ptr info) {
@@ -37,6 +42,22 @@ struct Failing {
 void warned(j_common_ptr info, int level) {
     const int code = info->err->msg_code;
     if (level < 0 && (code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER)) fail_jpeg(info);
+}
+
+// Ends decoding if the file has too many scans. The library calls it regularly.
+void limit_scans(j_common_ptr common) {
+    auto* info = reinterpret_cast<j_decompress_ptr>(common);
+    const int64_t scans = info->input_scan_number;
+    const int64_t pixels = int64_t{info->image_width} * info->image_height;
+    if (scans <= kUsualScans || (scans <= kMostScans && scans * pixels <= kMostScannedPixels)) {
+        return;
+    }
+    auto* failing = reinterpret_cast<Failing*>(common->err);
+    std::snprintf(failing->text, sizeof failing->text,
+                  "it is coded in more than %d scans, which take too long to decode",
+                  static_cast<int>(scans - 1));
+    failing->remedy = "convert it, for example with ImageMagick: mogrify -interlace none FILE";
+    std::longjmp(failing->jump, 1);
 }
 
 // Converts inks to light: (1 - ink) (1 - black). Inverted inks are 255 where nothing is printed.
@@ -63,6 +84,7 @@ struct Jpeg::Impl {
     std::string path;
     Failing failing{};
     jpeg_decompress_struct info{};
+    jpeg_progress_mgr progress{};
     std::vector<uint8_t> inks;
 
     bool read_header() {
@@ -71,6 +93,8 @@ struct Jpeg::Impl {
         failing.manager.emit_message = warned;
         if (setjmp(failing.jump) != 0) return false;
         jpeg_create_decompress(&info);
+        progress.progress_monitor = limit_scans;
+        info.progress = &progress;
         jpeg_mem_src(&info, bytes.data(), bytes.size());
         jpeg_read_header(&info, TRUE);
         return true;
@@ -108,7 +132,7 @@ struct Jpeg::Impl {
 
     [[noreturn]] void refuse() const {
         throw base::UserError(path + ": cannot be decoded (" + failing.text +
-                              "): the file is damaged or truncated; get it again, or remove it");
+                              "): " + failing.remedy);
     }
 };
 
@@ -151,6 +175,31 @@ void Jpeg::decode(const Part& part, int64_t eighths, Pixels& out) {
     out.rgb.resize(static_cast<size_t>(out.width * out.height * 3));
     d.inks.resize(d.info.out_color_space == JCS_CMYK ? static_cast<size_t>(out.width) * 4 : 0);
     if (!d.read(out)) d.refuse();
+}
+
+void check_jpeg_frame(const JpegFrame& frame, const std::string& path) {
+    const auto refuse = [&](const std::string& what, const std::string& remedy) {
+        throw base::UserError(path + ": " + what + ": " + remedy);
+    };
+    bool coded = frame.marker >= 0xc0 && frame.marker <= 0xc2;
+#ifdef D_ARITH_CODING_SUPPORTED
+    coded = coded || frame.marker == 0xc9 || frame.marker == 0xca;
+#endif
+    const bool coloured = frame.components == 1 || frame.components == 3 || frame.components == 4;
+    if (!coded || frame.bits != 8 || !coloured) {
+        refuse("is a JPEG of a kind that is not supported (coding " +
+                   std::to_string(frame.marker - 0xc0) + ", " + std::to_string(frame.bits) +
+                   " bits per sample, " + std::to_string(frame.components) + " colours)",
+               "convert it, for example with ImageMagick: mogrify -format jpg FILE");
+    }
+    const std::string sides =
+        "is " + std::to_string(frame.width) + " by " + std::to_string(frame.height) + " pixels";
+    if (frame.width < 1 || frame.height < 1) refuse(sides, "get it again, or remove it");
+    if (std::max(frame.width, frame.height) > kMostJpegSide ||
+        frame.width * frame.height > kMostPixels) {
+        refuse(sides + " (at most 65500 per side and 2^28 in all are supported)",
+               "make it smaller");
+    }
 }
 
 bool looks_like_jpeg(std::span<const uint8_t> beginning) {

@@ -36,13 +36,24 @@ public:
     /// Decodes the photograph at eighths/8 of its size (1 to 8), which uses inverse transforms of
     /// fewer coefficients, and only the rows and columns that `part` needs. `out` is in pixels of
     /// that size and includes a few pixels around the part, if there are any. May be called once.
-    /// Throws UserError if the file is damaged or ends before the part does.
+    /// Throws UserError if the file is damaged, ends before the part does, or is coded in so many
+    /// passes (scans) over the photograph that decoding would take many seconds.
     void decode(const Part& part, int64_t eighths, Pixels& out);
 
 private:
     struct Impl;
     std::unique_ptr<Impl> impl_;
 };
+
+/// The frame header of a JPEG.
+struct JpegFrame {
+    int marker;  ///< 0xc0 to 0xcf: the kind of coding.
+    int bits;    ///< Per sample.
+    int64_t height, width;
+    int components;
+};
+/// Throws UserError, which names the file, unless Jpeg can decode such a frame.
+void check_jpeg_frame(const JpegFrame& frame, const std::string& path);
 
 /// Returns true if a file begins like a JPEG, or like a PNG.
 bool looks_like_jpeg(std::span<const uint8_t> beginning);

@@ -7,9 +7,6 @@
 // The index consists of three texts, each preceded by its length (framing.hpp): the classes, the
 // names (each again a list of texts), and the records of the photographs.
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -23,6 +20,7 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 #include "base/framing.hpp"
+#include "base/input_file.hpp"
 #include "data/files.hpp"
 #include "data/photographs.hpp"
 
@@ -52,57 +50,29 @@ std::span<const uint8_t> pack_bytes_of(const std::string& text) {
     return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-/// A file mapped into memory. The system reads pages on first use, and the ranks of a host share
-/// them.
-class Mapping {
-public:
-    explicit Mapping(const std::string& path) {
-        const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-        struct stat status {};
-        bool good = descriptor >= 0 && ::fstat(descriptor, &status) == 0;
-        if (good && status.st_size > 0) {
-            size_ = static_cast<size_t>(status.st_size);
-            data_ = ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, descriptor, 0);
-            good = data_ != MAP_FAILED;
-        }
-        const int why = errno;
-        if (descriptor >= 0) ::close(descriptor);
-        if (!good) {
-            throw UserError(path + ": cannot be read (" + std::strerror(why) +
-                            "): check the file and its permissions");
-        }
-    }
-    ~Mapping() {
-        if (size_ > 0) ::munmap(data_, size_);
-    }
-    Mapping(const Mapping&) = delete;
-
-    std::span<const uint8_t> bytes() const { return {static_cast<const uint8_t*>(data_), size_}; }
-
-private:
-    void* data_ = nullptr;
-    size_t size_ = 0;
-};
-
 class PackedPhotographs : public Photographs {
 public:
     explicit PackedPhotographs(const std::string& path) : path_(path), file_(path) {
-        const std::span<const uint8_t> all = file_.bytes();
+        file_.require();
         Footer footer{};
-        if (all.size() < kMagicSize || std::memcmp(all.data(), kMagic, kMagicSize) != 0) {
+        char magic[kMagicSize] = {};
+        file_.read(0, kMagicSize, magic);
+        if (std::memcmp(magic, kMagic, kMagicSize) != 0) {
             throw UserError(path +
                             ": is not a pack of photographs (wrong first bytes): make one with "
                             "dbench data pack FOLDER " +
                             path);
         }
-        if (all.size() < kMagicSize + sizeof footer) refuse("it is truncated");
-        std::memcpy(&footer, all.data() + all.size() - sizeof footer, sizeof footer);
+        const auto all = static_cast<uint64_t>(file_.size());
+        if (all < kMagicSize + sizeof footer) refuse("it is truncated");
+        const uint64_t end = all - sizeof footer;
+        file_.read(static_cast<int64_t>(end), sizeof footer, &footer);
         if (std::memcmp(footer.magic, kMagic, kMagicSize) != 0) refuse("it is truncated");
-        const uint64_t end = all.size() - sizeof footer;
         if (footer.offset > end || footer.size != end - footer.offset) refuse("its end is damaged");
-        const auto index = all.subspan(footer.offset, footer.size);
+        std::vector<uint8_t> index;
+        read(footer.offset, footer.size, index);
         if (crc_of(index) != footer.crc) refuse("the checksum of its index is wrong");
-        digest_ = data::digest(std::vector<uint8_t>(index.begin(), index.end()));
+        digest_ = data::digest(index);
         take({reinterpret_cast<const char*>(index.data()), index.size()}, footer.offset);
     }
 
@@ -110,15 +80,15 @@ public:
         return path_ + ", " + names[static_cast<size_t>(k)];
     }
 
-    std::span<const uint8_t> bytes(int64_t k, std::vector<uint8_t>&) const override {
+    std::span<const uint8_t> bytes(int64_t k, std::vector<uint8_t>& buffer) const override {
         const Record& record = records_[static_cast<size_t>(k)];
-        const auto bytes = file_.bytes().subspan(record.offset, record.size);
-        if (crc_of(bytes) != record.crc) {
+        read(record.offset, record.size, buffer);
+        if (crc_of(buffer) != record.crc) {
             throw UserError(path(k) +
                             ": has a wrong checksum (the pack is damaged): copy or pack it "
                             "again");
         }
-        return bytes;
+        return buffer;
     }
 
     std::string digest() const override { return digest_; }
@@ -126,6 +96,15 @@ public:
 private:
     [[noreturn]] void refuse(const std::string& why) const {
         throw UserError(path_ + ": is not a complete pack (" + why + "): copy or pack it again");
+    }
+
+    // The file may be truncated while it is used, so it is read and not mapped into memory: access
+    // to a mapping beyond the end of its file ends the process.
+    void read(uint64_t offset, uint64_t size, std::vector<uint8_t>& out) const {
+        out.resize(size);
+        const auto count = static_cast<int64_t>(size);
+        if (file_.read(static_cast<int64_t>(offset), count, out.data()) == count) return;
+        refuse("it became shorter while it was read");
     }
 
     void take(const std::string& index, uint64_t end) {
@@ -152,7 +131,7 @@ private:
     }
 
     std::string path_, digest_;
-    Mapping file_;
+    base::InputFile file_;
     std::vector<Record> records_;
 };
 
@@ -193,7 +172,8 @@ void pack(const Photographs& all, const std::string& path,
                 "the pack " + path +
                 " cannot be renamed from its .partial name: " + std::strerror(errno));
         }
-        base::sync_folder(std::filesystem::absolute(path).parent_path().string());
+        const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+        base::sync_folder(folder.empty() ? "." : folder.string());
     } catch (...) {
         ::unlink(partial.c_str());
         throw;

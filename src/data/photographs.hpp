@@ -37,8 +37,9 @@ public:
 enum class ClassBy : uint8_t { folder, name };
 
 /// Returns the photographs below a folder, sorted by class and name. Ignores files whose names
-/// begin with a dot. `check`: also checks that each file is a JPEG with an end marker. Throws
-/// UserError if a file fails this check, there are no photographs, or a class has none.
+/// begin with a dot. `check`: also checks that each file is of a kind that can be decoded and has
+/// its end (photograph_check.hpp). Throws UserError if a file fails this check, there are no
+/// photographs, or a class has none.
 std::shared_ptr<const Photographs> photographs_in(const std::string& folder, ClassBy by,
                                                   bool check);
 

@@ -17,6 +17,8 @@ namespace dbench::data {
 namespace {
 
 constexpr int64_t kMostSide = 1 << 14;
+// The length and the type of the first chunk.
+constexpr std::string_view kPngHeader("\0\0\0\x0dIHDR", 8);
 
 [[noreturn]] void refuse_picture(const std::string& path, const std::string& problem,
                                  const std::string& remedy) {
@@ -86,10 +88,65 @@ PngParts png_parts(std::string_view bytes, const std::string& path) {
     return parts;
 }
 
+/// The fields of the header of a PNG.
+struct PngHeader {
+    int64_t width, height;
+    int depth;   ///< Bits per sample.
+    int colour;  ///< 0: grey, 2: RGB, 3: palette, 4: grey and alpha, 6: RGB and alpha.
+    bool interlaced;
+
+    int64_t samples() const { return colour == 2 ? 3 : colour == 4 ? 2 : colour == 6 ? 4 : 1; }
+    int64_t row_bytes(int64_t pixels) const { return (pixels * samples() * depth + 7) / 8; }
+};
+
+PngHeader parse_png_header(std::string_view bytes, const std::string& path) {
+    const auto field = [&](size_t at) { return static_cast<uint8_t>(bytes[at]); };
+    const PngHeader header{picture_number_at(bytes, 0), picture_number_at(bytes, 4), field(8),
+                           field(9), field(12) == 1};
+    const int depth = header.depth, colour = header.colour;
+    const bool deep = depth == 8 || depth == 16, shallow = depth == 1 || depth == 2 || depth == 4;
+    const bool known = colour == 0   ? deep || shallow
+                       : colour == 3 ? depth == 8 || shallow
+                                     : deep && (colour == 2 || colour == 4 || colour == 6);
+    if (!known || field(10) != 0 || field(11) != 0 || field(12) > 1) {
+        damaged(path, "its header describes no known kind of PNG");
+    }
+    Picture sides;
+    sides.width = header.width;
+    sides.height = header.height;
+    check_sides(sides, path);
+    return header;
+}
+
+/// The pixels that one pass of an interlaced PNG stores: every `step_x`-th column from `first_x`,
+/// and every `step_y`-th row from `first_y`.
+struct PngPass {
+    int64_t first_x, first_y, step_x, step_y;
+
+    int64_t width(const PngHeader& of) const { return (of.width - first_x + step_x - 1) / step_x; }
+    int64_t height(const PngHeader& of) const {
+        return (of.height - first_y + step_y - 1) / step_y;
+    }
+};
+
+std::vector<PngPass> png_passes(const PngHeader& header) {
+    if (!header.interlaced) return {{0, 0, 1, 1}};
+    std::vector<PngPass> passes;
+    for (const PngPass& pass : {PngPass{0, 0, 8, 8},
+                                {4, 0, 8, 8},
+                                {0, 4, 4, 8},
+                                {2, 0, 4, 4},
+                                {0, 2, 2, 4},
+                                {1, 0, 2, 2},
+                                {0, 1, 1, 2}}) {
+        if (pass.width(header) > 0 && pass.height(header) > 0) passes.push_back(pass);
+    }
+    return passes;
+}
+
 // Reverses the filters of PNG: each byte is stored as its difference from a prediction.
-void unfilter(std::string& rows, int64_t height, int64_t row_bytes, int64_t pixel_bytes,
+void unfilter(uint8_t* bytes, int64_t height, int64_t row_bytes, int64_t pixel_bytes,
               const std::string& path) {
-    auto* bytes = reinterpret_cast<uint8_t*>(rows.data());
     for (int64_t y = 0; y < height; ++y) {
         uint8_t* row = bytes + y * (row_bytes + 1) + 1;
         const uint8_t* above = y > 0 ? row - row_bytes - 1 : nullptr;
@@ -113,45 +170,62 @@ void unfilter(std::string& rows, int64_t height, int64_t row_bytes, int64_t pixe
     }
 }
 
+// Returns sample `k` of a row as stored; of 16 bits, the nearest of 8 bits.
+uint8_t png_sample(const uint8_t* row, int64_t k, int depth) {
+    if (depth == 8) return row[k];
+    if (depth == 16) {
+        const unsigned value = row[2 * k] << 8U | row[2 * k + 1];
+        return static_cast<uint8_t>((value + 128) / 257);
+    }
+    const int64_t bit = k * depth;
+    return static_cast<uint8_t>(row[bit / 8] >> (8 - depth - bit % 8) & ((1 << depth) - 1));
+}
+
+// Alpha is dropped, also that of palettes, as by most programs that convert pictures to RGB.
 Picture parse_png(std::string_view bytes, const std::string& path) {
     const PngParts parts = png_parts(bytes, path);
-    const int depth = parts.header[8], colour = parts.header[9], interlaced = parts.header[12];
-    if (depth != 8 || interlaced != 0 || (colour != 0 && colour != 2 && colour != 3)) {
-        refuse_picture(path,
-                       "is a PNG in a format that is not supported (" + std::to_string(depth) +
-                           " bits per sample" + (colour >= 4 ? ", transparent" : "") +
-                           (interlaced != 0 ? ", interlaced" : "") + ")",
-                       kConvert);
-    }
+    const PngHeader header = parse_png_header(parts.header, path);
+    const std::vector<PngPass> passes = png_passes(header);
     Picture picture;
-    picture.width = picture_number_at(parts.header, 0);
-    picture.height = picture_number_at(parts.header, 4);
-    picture.channels = colour == 0 ? 1 : 3;
-    check_sides(picture, path);
-    const int64_t samples = colour == 2 ? 3 : 1, row = picture.width * samples;
-    std::string rows;
-    if (!inflate_exactly(parts.packed, static_cast<uint64_t>(picture.height * (row + 1)),
-                         Packing::zlib, rows)) {
+    picture.width = header.width;
+    picture.height = header.height;
+    picture.channels = header.colour == 0 || header.colour == 4 ? 1 : 3;
+    int64_t size = 0;
+    for (const PngPass& pass : passes) {
+        size += pass.height(header) * (1 + header.row_bytes(pass.width(header)));
+    }
+    std::string stored;
+    if (!inflate_exactly(parts.packed, static_cast<uint64_t>(size), Packing::zlib, stored)) {
         damaged(path, "its pixels cannot be unpacked");
     }
-    unfilter(rows, picture.height, row, samples, path);
-    std::vector<uint8_t> plain;
-    for (int64_t y = 0; y < picture.height; ++y) {
-        for (int64_t x = 0; x < row; ++x) {
-            const auto value =
-                static_cast<uint8_t>(rows[static_cast<size_t>(y * (row + 1) + 1 + x)]);
-            if (colour != 3) {
-                plain.push_back(value);
-                continue;
-            }
-            if (parts.palette.size() < size_t{3} * (value + 1U))
+    const int64_t area = header.height * header.width, samples = header.samples();
+    // Grey samples of less than 8 bits are scaled to 0 .. 255.
+    const int scale = header.colour == 0 && header.depth < 8 ? 255 / ((1 << header.depth) - 1) : 1;
+    picture.pixels.resize(static_cast<size_t>(picture.channels * area));
+    auto* rows = reinterpret_cast<uint8_t*>(stored.data());
+    for (const PngPass& pass : passes) {
+        const int64_t height = pass.height(header), width = pass.width(header);
+        const int64_t row_bytes = header.row_bytes(width);
+        unfilter(rows, height, row_bytes, std::max<int64_t>(1, samples * header.depth / 8), path);
+        for (int64_t p = 0; p < height * width; ++p) {
+            const int64_t y = p / width, x = p % width;
+            const uint8_t* row = rows + y * (row_bytes + 1) + 1;
+            uint8_t* to = picture.pixels.data() + (pass.first_y + y * pass.step_y) * header.width +
+                          pass.first_x + x * pass.step_x;
+            const size_t first =
+                header.colour == 3 ? size_t{3} * png_sample(row, x, header.depth) : 0;
+            if (header.colour == 3 && first + 3 > parts.palette.size()) {
                 damaged(path, "its palette is too short");
-            for (size_t c = 0; c < 3; ++c) {
-                plain.push_back(static_cast<uint8_t>(parts.palette[size_t{3} * value + c]));
+            }
+            for (int64_t c = 0; c < picture.channels; ++c) {
+                to[c * area] = header.colour == 3
+                                   ? static_cast<uint8_t>(parts.palette[first + c])
+                                   : static_cast<uint8_t>(
+                                         scale * png_sample(row, x * samples + c, header.depth));
             }
         }
+        rows += height * (row_bytes + 1);
     }
-    take_planes(picture, plain.data());
     return picture;
 }
 
@@ -197,6 +271,13 @@ Picture parse_picture(const std::string& bytes, const std::string& path) {
                    jpeg ? "is a JPEG, which only the data set imagenet reads"
                         : "is not a PNG, PPM (P6) or PGM (P5)",
                    jpeg ? kConvert : "convert it, or move it out of the folder");
+}
+
+void check_png_beginning(const std::string& bytes, const std::string& path) {
+    if (bytes.size() < kPngBeginning || std::string_view(bytes).substr(8, 8) != kPngHeader) {
+        damaged(path, "it has no header");
+    }
+    parse_png_header(std::string_view(bytes).substr(16), path);
 }
 
 Picture read_picture(const std::string& path) { return parse_picture(base::read_text(path), path); }

@@ -1,7 +1,6 @@
 #include "data/piece_file.hpp"
 
 #include <charconv>
-#include <fstream>
 #include <iterator>
 #include <sstream>
 #include <string_view>
@@ -10,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/input_file.hpp"
 #include "data/files.hpp"
 
 namespace dbench::data {
@@ -44,14 +44,17 @@ void write_pieces(const BytePairs& pieces, const std::string& path) {
 }
 
 bool holds_pieces(const std::string& path) {
-    std::string begin(kHead.size(), '\0');
-    std::ifstream(path, std::ios::binary).read(begin.data(), std::ssize(begin));
-    return begin == kHead;
+    constexpr size_t kMark = 3;  // Bytes of a byte order mark.
+    const base::InputFile file(path);
+    file.require();
+    std::string begin(kMark + kHead.size(), '\0');
+    begin.resize(static_cast<size_t>(file.read(0, std::ssize(begin), begin.data())));
+    return base::without_byte_order_mark(begin, path).starts_with(kHead);
 }
 
 BytePairs read_pieces(const std::string& path) {
     const DataFile file = read_data_file(path, kMostBytes, "`dbench data pieces`");
-    const std::string text(file.bytes.begin(), file.bytes.end());
+    const std::string text = text_of(file);
     if (!text.starts_with(kHead)) fail_piece_file(path, "is not a file of byte pairs");
     const size_t begin = text.find('\n') + 1;  // 0 if there is none.
     const std::string merges = begin > 0 ? text.substr(begin) : "";

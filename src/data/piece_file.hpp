@@ -12,7 +12,7 @@ namespace dbench::data {
 /// line, then BytePairs::text(). Throws RunError.
 void write_pieces(const BytePairs& pieces, const std::string& path);
 
-/// Returns true if the file begins like one of write_pieces.
+/// Returns true if the file begins like one of write_pieces. Throws UserError if it cannot be read.
 bool holds_pieces(const std::string& path);
 
 /// Reads all pieces of a file. Throws UserError, which names the file, if write_pieces did not

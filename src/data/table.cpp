@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "data/class_coverage.hpp"
 #include "data/data_spec.hpp"
 #include "data/dataset.hpp"
 #include "data/sentence_pairs.hpp"
@@ -123,6 +124,8 @@ DataSets load_samples(const Json& spec, const DataSpec& common, const DataContex
 DataSets load_data(const Json& spec, const DataContext& context) {
     const DataSpec common = DataSpec::section().read(spec);
     DataSets sets = load_samples(spec, common, context);
+    const DataEntry* row = base::find_entry(data_table(), spec.at("type").get<std::string>());
+    sets.warnings = missing_class_warnings(sets, row->status == nullptr);
     if (common.batch_size.unit == BatchSize::Unit::tokens) {
         if (!sets.train->ragged()) {
             throw UserError(
@@ -140,8 +143,12 @@ std::vector<DataStatus> data_status(const std::string& root) {
     const std::string where = !root.empty() || variable == nullptr ? root : variable;
     std::vector<DataStatus> all;
     for (const auto& row : data_table()) {
-        all.push_back(row.status != nullptr ? row.status(where)
-                                            : DataStatus{row.name, true, "needs no files"});
+        try {
+            all.push_back(row.status != nullptr ? row.status(where)
+                                                : DataStatus{row.name, true, "needs no files"});
+        } catch (const UserError& error) {  // A folder cannot be looked up.
+            all.push_back({row.name, false, error.what()});
+        }
     }
     return all;
 }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/input_file.hpp"
 #include "base/json.hpp"
 
 namespace dbench::graphs {
@@ -98,7 +99,7 @@ Links LinkTable::between(const std::vector<std::string>& hosts) const {
     return links;
 }
 
-LinkTable read_links(const std::string& path) { return {base::read_text(path), path}; }
+LinkTable read_links(const std::string& path) { return {base::read_plain_text(path), path}; }
 
 std::string to_text(const Links& links, const std::vector<std::string>& hosts) {
     std::string text = "# from to latency (s) bandwidth (bytes/s)\n";

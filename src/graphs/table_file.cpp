@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/input_file.hpp"
 #include "base/json.hpp"
 #include "base/npy.hpp"
 
@@ -73,8 +74,9 @@ NumberTable parse_text(const std::string& content, const std::string& path) {
 
 NumberTable read_numbers(const std::string& path) {
     const std::string content = base::read_text(path);
-    return content.rfind("\x93NUMPY", 0) == 0 ? parse_npy(content, path)
-                                              : parse_text(content, path);
+    return content.rfind("\x93NUMPY", 0) == 0
+               ? parse_npy(content, path)
+               : parse_text(base::without_byte_order_mark(content, path), path);
 }
 
 }  // namespace dbench::graphs

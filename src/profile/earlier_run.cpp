@@ -99,7 +99,9 @@ h5::File open_for_reading(const std::string& path) {
     h5::prepare();
     const WriteMark mark = write_mark(path);
     const unsigned mode = H5F_ACC_RDONLY | (mark.readable ? H5F_ACC_SWMR_READ : 0U);
-    return {H5Fopen(path.c_str(), mode, h5::file_access()), "open it"};
+    h5::File file(H5Fopen(path.c_str(), mode, h5::file_access()), "open it");
+    h5::refuse_other_files(file);
+    return file;
 }
 
 EarlierRun read_earlier_run(const std::string& path, int64_t first) {

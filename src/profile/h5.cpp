@@ -35,6 +35,8 @@ void prepare() {
         H5dont_atexit();
         H5open();
         H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+        // A file must never make this program open another one.
+        H5Lunregister(H5L_TYPE_EXTERNAL);
         return true;
     }();
     static_cast<void>(once);
@@ -126,7 +128,57 @@ int64_t read_integer_attribute(hid_t object, const char* name) {
 }
 
 Dataset open_dataset(hid_t file, const char* name) {
-    return {H5Dopen2(file, name, H5P_DEFAULT), "open a data set"};
+    Dataset dataset(H5Dopen2(file, name, H5P_DEFAULT), "open a data set");
+    if (const std::string elsewhere = foreign_rows(dataset); !elsewhere.empty()) {
+        throw Error(std::string("cannot read ") + name + " (" + elsewhere + ")");
+    }
+    return dataset;
+}
+
+namespace {
+
+struct Visit {
+    hid_t file;
+    std::string found;  // The first reference to another file.
+};
+
+/// Visits one link of a file; a non-zero result ends the visit. Objects that cannot be opened are
+/// damaged, and reported by the functions that read them.
+herr_t visit_link(hid_t, const char* name, const H5L_info_t* link, void* into) {
+    auto& visit = *static_cast<Visit*>(into);
+    if (link->type >= H5L_TYPE_UD_MIN) {
+        visit.found = std::string("cannot read ") + name + " (it is a link to another file)";
+        return 1;
+    }
+    if (link->type != H5L_TYPE_HARD) return 0;
+    const hid_t object = H5Oopen(visit.file, name, H5P_DEFAULT);
+    if (object < 0) return 0;
+    try {
+        const bool rows = H5Iget_type(object) == H5I_DATASET;
+        const std::string elsewhere = rows ? foreign_rows(object) : "";
+        if (!elsewhere.empty()) {
+            visit.found = std::string("cannot read ") + name + " (" + elsewhere + ")";
+        }
+    } catch (const Error&) {  // Exceptions must not pass through the library.
+    }
+    H5Oclose(object);
+    return visit.found.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+std::string foreign_rows(hid_t dataset) {
+    const Properties made(H5Dget_create_plist(dataset), "read a data set");
+    const H5D_layout_t layout = H5Pget_layout(made);
+    const bool foreign = layout == H5D_VIRTUAL || H5Pget_external_count(made) > 0;
+    return foreign ? "its rows are in another file" : "";
+}
+
+void refuse_other_files(hid_t file) {
+    Visit visit{file, ""};
+    H5Lvisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, visit_link, &visit);
+    H5Eclear2(H5E_DEFAULT);
+    if (!visit.found.empty()) throw Error(visit.found);
 }
 
 std::vector<hsize_t> extents(const Dataset& dataset) {
@@ -161,7 +213,7 @@ std::string read_text(hid_t file, const char* name) {
 }
 
 hsize_t rows_of(hid_t file, const char* name) {
-    const Dataset dataset(H5Dopen2(file, name, H5P_DEFAULT), "open a data set");
+    const Dataset dataset = open_dataset(file, name);
     const Space space(H5Dget_space(dataset), "read a size");
     hsize_t sizes[H5S_MAX_RANK] = {0};
     check(H5Sget_simple_extent_dims(space, sizes, nullptr), "read a size");

@@ -18,7 +18,7 @@ public:
 };
 
 /// Initialises HDF5; must precede every other call. Disables its clean-up at exit (it never ends
-/// after a failed write) and its error stacks on standard error.
+/// after a failed write), its error stacks on standard error, and links to other files.
 void prepare();
 
 /// Throws Error "cannot WHAT (REASON)" with the reason of the last failed call.
@@ -85,7 +85,14 @@ void rewrite_attribute(hid_t object, const char* name, const std::string& text);
 std::string read_text_attribute(hid_t object, const char* name);
 int64_t read_integer_attribute(hid_t object, const char* name);
 
+/// Opens a data set. Throws Error if its rows are stored in another file.
 Dataset open_dataset(hid_t file, const char* name);
+/// Returns "its rows are in another file" if that is so (external storage, or a virtual data set),
+/// else "".
+std::string foreign_rows(hid_t dataset);
+/// Throws Error if a file refers to other files: by external links, external storage or virtual
+/// data sets. A result file holds everything itself.
+void refuse_other_files(hid_t file);
 std::vector<hsize_t> extents(const Dataset& dataset);
 /// Reads rows [first, first + count) as `type` into `to`.
 void read_rows(const Dataset& dataset, hsize_t first, hsize_t count, hid_t type, void* to);

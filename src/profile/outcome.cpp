@@ -44,7 +44,7 @@ void rewrite_row(hid_t file, const char* name, hid_t type, hsize_t row, const vo
 }
 
 void rewrite_text(hid_t file, const char* name, hsize_t row, const std::string& text) {
-    const h5::Dataset dataset(H5Dopen2(file, name, H5P_DEFAULT), "open a data set");
+    const h5::Dataset dataset = h5::open_dataset(file, name);
     const h5::Type type(H5Dget_type(dataset), "read a type");
     const std::string bytes = h5::fit_text(text, H5Tget_size(type));
     rewrite_row(file, name, type, row, bytes.data());

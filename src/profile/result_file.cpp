@@ -39,7 +39,7 @@ double seconds_since_write(const std::string& path) {
 int64_t rows(hid_t file, const char* name) { return static_cast<int64_t>(h5::rows_of(file, name)); }
 
 std::string text_of(hid_t file, const char* name, bool last) {
-    const h5::Dataset dataset(H5Dopen2(file, name, H5P_DEFAULT), "read a data set");
+    const h5::Dataset dataset = h5::open_dataset(file, name);
     const h5::Type type(H5Dget_type(dataset), "read a type");
     if (rows(file, name) < 1 || H5Tget_class(type) != H5T_STRING) return "";
     if (rows(file, name) > kMaxSegments || H5Tis_variable_str(type) != 0) {
@@ -107,6 +107,7 @@ bool read_result_file(const std::string& path, Inspection& found) {
         const h5::Properties access = h5::file_access();
         const unsigned mode = H5F_ACC_RDONLY | (mark.readable ? H5F_ACC_SWMR_READ : 0U);
         const h5::File file(H5Fopen(path.c_str(), mode, access), "open it");
+        h5::refuse_other_files(file);
         read_head_result_file(file, path, found);
         return written_before_requeue(file);
     } catch (const h5::Error& error) {

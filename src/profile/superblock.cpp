@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/input_file.hpp"
 #include "profile/lookup3.hpp"
 
 namespace dbench::profile {
@@ -41,9 +42,10 @@ void put_little_endian(unsigned char* at, uint64_t value, size_t bytes) {
 }  // namespace
 
 WriteMark write_mark(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) fail("read it");
-    const Head head = read_head_superblock(file);
+    const base::InputFile file(path);
+    if (!file.problem().empty()) throw h5::Error("cannot read it (" + file.problem() + ")");
+    Head head{};
+    if (file.read(0, kBytes, head.data()) < static_cast<int64_t>(kBytes)) head.fill(0);
     WriteMark mark;
     mark.hdf5 = is_hdf5(head);
     if (!mark.hdf5 || head[kVersionAt] < 3) return mark;

@@ -101,7 +101,7 @@ int command_data_pieces(const PiecesArguments& arguments) {
         if (text.size > kMost) {
             throw UserError(path + ": is longer than 2 GiB: use a part of it");
         }
-        std::ranges::move(data::lines_of(text.bytes), std::back_inserter(lines));
+        std::ranges::move(data::lines_of(text), std::back_inserter(lines));
     }
     const data::BytePairs pieces(lines, arguments.pieces);
     try {

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/input_file.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "comm/host/host_memory.hpp"
@@ -182,7 +183,7 @@ int inspect_file(const std::string& path) {
 int command_doctor(const std::string& path, const std::string& links) {
     if (!links.empty()) return write_links(links);
     if (path.empty()) return inspect_machine();
-    if (std::filesystem::is_directory(path)) {
+    if (base::kind_of(path) == base::PathKind::folder) {
         const profile::FolderCheck check = profile::check_folder(path);
         std::fputs(profile::to_text(check).c_str(), stdout);
         return check.good() ? 0 : base::kExitUser;

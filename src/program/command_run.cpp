@@ -21,6 +21,7 @@
 #include "program/stability.hpp"
 #include "train/device/allocator.hpp"
 #include "train/device/device.hpp"
+#include "train/evaluation/evaluation.hpp"
 
 namespace dbench::program {
 
@@ -188,7 +189,10 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
         start.iterations = s.session->plan().iterations;
         heartbeat.emplace(s.spec.output, world.host(), start);
     }
-    if (world.rank() == 0 && !head) remove_crash_logs(s.spec.output);
+    if (world.rank() == 0 && !head) {
+        remove_crash_logs(s.spec.output);
+        train::remove_texts(s.spec.output + ".texts");
+    }
     watch_for_crashes(s.spec.output, world.rank(), world.host());
     std::string signal;
     try {

@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "base/clock.hpp"
+#include "base/input_file.hpp"
 #include "base/run_position.hpp"
 
 namespace dbench::program {
@@ -132,9 +133,8 @@ void remove_crash_logs(const std::string& output) {
     const std::string begin = file.filename().string() + ".crash-";
     std::error_code ignored;
     const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
-    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-        const std::string name = entry.path().filename().string();
-        if (name.starts_with(begin) && name.ends_with(".log")) fs::remove(entry.path(), ignored);
+    for (const std::string& name : base::names_in(folder.string(), ignored)) {
+        if (name.starts_with(begin) && name.ends_with(".log")) fs::remove(folder / name, ignored);
     }
 }
 

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 #include "base/error.hpp"
 #include "base/json.hpp"
@@ -314,6 +315,10 @@ int command(int argc, char** argv) {
         return dispatch(argc, argv);
     } catch (const base::UserError& error) {
         base::report_error(error.what());
+        return base::kExitUser;
+    } catch (const std::filesystem::filesystem_error& error) {
+        base::report_error(error.path1().string() + ": cannot be used (" + error.code().message() +
+                           "): check the path and its permissions");
         return base::kExitUser;
     } catch (const std::exception& error) {
         const bool memory = program::is_out_of_memory(error);

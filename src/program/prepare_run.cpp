@@ -87,8 +87,9 @@ Spec read(const std::string& path, const RunArguments& arguments) {
 // for it. `writers` maps each output so far to its spec.
 void check_output(const std::string& path, const std::string& output, const RunArguments& arguments,
                   std::map<std::string, std::string>& writers) {
+    std::error_code unknown;  // The current folder may have been removed.
     const auto [writer, first] =
-        writers.emplace(fs::absolute(output).lexically_normal().string(), path);
+        writers.emplace(fs::absolute(output, unknown).lexically_normal().string(), path);
     if (!first) {
         throw UserError(path + " and " + writer->second + " would both write " + output +
                         ": give them names or outputs of their own (/name, /output)");

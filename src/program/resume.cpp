@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/input_file.hpp"
 #include "base/log.hpp"
 #include "profile/result_file.hpp"
 
@@ -66,7 +67,7 @@ std::string status_of_output(comm::World& world, const PreparedRun& s) {
     const std::string& path = s.spec.output;
     std::string status;
     run_on_all_ranks(world, [&] {
-        if (world.rank() != 0 || !std::filesystem::exists(path)) return;
+        if (world.rank() != 0 || base::kind_of(path) == base::PathKind::nothing) return;
         const profile::Inspection found = profile::inspect(path);
         if (!found.readable || !Json::accept(found.spec)) {
             throw base::UserError("--resume: " + path + " cannot be read (" + found.problem +
@@ -119,7 +120,7 @@ void claim_checkpoints(comm::World& world, const RunArguments& arguments, const 
     run_on_all_ranks(world, [&] {
         if (world.rank() != 0) return;
         const bool anew = !arguments.resume && !arguments.overwrite;
-        if (anew && !std::filesystem::exists(s.spec.output) && checkpoints.any()) {
+        if (anew && base::kind_of(s.spec.output) == base::PathKind::nothing && checkpoints.any()) {
             throw base::UserError("there are checkpoints in " + checkpoints.folder() +
                                   ", but their result file " + s.spec.output +
                                   " is missing: restore it and give --resume, choose another "

@@ -23,12 +23,19 @@ using base::UserError;
 
 namespace {
 
+constexpr size_t kMostBases = 100;  // Each base is read by a nested call.
+
 Json read_chain(const std::string& path, std::set<std::string>& seen) {
     namespace fs = std::filesystem;
     std::error_code ignored;
     const std::string canonical = fs::weakly_canonical(path, ignored).string();
     if (!seen.insert(canonical).second) {
         throw UserError(path + ": /base refers back to this file (a cycle): name another base");
+    }
+    if (seen.size() > kMostBases) {
+        throw UserError(path + ": is the base of a base of more than " +
+                        std::to_string(kMostBases) +
+                        " specs (a chain must end): merge some of them");
     }
     Json spec = base::read_json(path);
     if (!spec.is_object()) throw UserError(path + ": must hold a JSON object");

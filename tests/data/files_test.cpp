@@ -331,3 +331,11 @@ TEST_CASE("published data sets have their published statistics") {
     CHECK(std::abs(std::sqrt(squares / count) - 1) < 0.02);
     for (const int each : labels) CHECK(each > 350);
 }
+
+TEST_CASE("a file that is far too long is refused before it is read") {
+    const test::Folder folder;
+    test::write_zeros(folder / "long", int64_t{64} << 30);
+    const data::DataFile file = data::read_data_file(folder / "long", int64_t{1} << 31, "nowhere");
+    CHECK(file.size == int64_t{64} << 30);
+    CHECK(file.bytes.size() < 10000);
+}

@@ -1,6 +1,7 @@
 // Pairs of sentences: byte pairs compared with their definition, buckets, and batches with padding.
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -107,6 +108,73 @@ TEST_CASE("byte pairs follow their definition, and ties are broken by piece numb
           text_of({{BytePairs::kBytes + 'b', BytePairs::kBytes + 'c'}}));
 }
 
+TEST_CASE("runs of equal letters and random words are merged as defined") {
+    std::string random;
+    for (unsigned k = 0, state = 1; k < 400; ++k) {
+        state = state * 1664525 + 1013904223;
+        random += static_cast<char>('a' + (state >> 28) % 3);
+    }
+    const Lines lines = {random, "aaaaaaa aaaa aaaaaaaaaaab", random.substr(100, 150) + "aaaaa"};
+    const auto words = bytes_of({" " + random, " aaaaaaa", " aaaa", " aaaaaaaaaaab",
+                                 " " + random.substr(100, 150) + "aaaaa"});
+    const BytePairs pieces(lines, BytePairs::kMerged + 60);
+    CHECK(pieces.text() == text_of(merges_by_definition(words, 60)));
+    // Encoding applies the merges in order, each from the left.
+    for (size_t k = 0; k < 3; ++k) {
+        Tokens expected = piece(" " + (k == 0 ? random : k == 1 ? "aaaaaaaaa" : "abcabcaaab"));
+        const auto merges = merges_by_definition(words, 60);
+        for (size_t m = 0; m < merges.size(); ++m) {
+            Tokens merged;
+            for (size_t at = 0; at < expected.size(); ++at) {
+                const bool here = at + 1 < expected.size() &&
+                                  std::pair{expected[at], expected[at + 1]} == merges[m];
+                merged.push_back(here ? BytePairs::kMerged + static_cast<int64_t>(m)
+                                      : expected[at]);
+                at += here;
+            }
+            expected = merged;
+        }
+        const Lines line = {k == 0 ? random : k == 1 ? "aaaaaaaaa" : "abcabcaaab"};
+        const auto found = pieces.encode(line).at(0);
+        CHECK(Tokens(found.begin(), found.end()) == expected);
+    }
+}
+
+TEST_CASE("a word of 200,000 letters is learnt and encoded in seconds") {
+    std::string word;
+    for (unsigned k = 0, state = 7; k < 200000; ++k) {
+        state = state * 1664525 + 1013904223;
+        word += static_cast<char>('a' + (state >> 24) % 26);
+    }
+    const auto start = std::chrono::steady_clock::now();
+    const BytePairs pieces({word}, 4000);
+    CHECK(pieces.size() == 4000);
+    const auto encoded = pieces.encode({word}).at(0);
+    CHECK(pieces.decode(Tokens(encoded.begin(), encoded.end())) == word);
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+    CHECK(spent.count() < 20);  // A quadratic algorithm takes minutes.
+}
+
+TEST_CASE("a byte order mark is no part of a text, and UTF-16 is named") {
+    const test::Folder folder;
+    const auto with = [&](const std::string& mark) {
+        std::ofstream(folder / "a") << mark << "the cat\nthe mat\nthe hat\n";
+        std::ofstream(folder / "b") << mark << "THE CAT\nTHE MAT\nTHE HAT\n";
+        const std::string spec = R"({"type": "pairs", "vocabulary": 270, "source": ")" +
+                                 folder / "a" + R"(", "target": ")" + folder / "b" + "\"}";
+        return data::load_data(test::data_spec(spec), {1, 1}).checksums.back();
+    };
+    CHECK(with("\xef\xbb\xbf") == with(""));  // The digests of the byte pairs.
+    CHECK_THAT(refusal([&] { with("\xff\xfe"); }), ContainsSubstring("a: is a text in UTF-16"));
+    const BytePairs pieces(kText, 300);
+    data::write_pieces(pieces, folder / "pieces");
+    std::ifstream in(folder / "pieces");
+    const std::string whole((std::istreambuf_iterator<char>(in)), {});
+    std::ofstream(folder / "marked") << "\xef\xbb\xbf" << whole;
+    CHECK(data::holds_pieces(folder / "marked"));
+    CHECK(data::read_pieces(folder / "marked").text() == pieces.text());
+}
+
 TEST_CASE("decoding returns the text except for repeated blanks") {
     const BytePairs pieces(kText, 300);
     Lines others = kText;
@@ -129,7 +197,7 @@ TEST_CASE("a file of pieces returns the learnt pieces, and a damaged file is ref
     const BytePairs pieces(kText, BytePairs::kMerged + 20);
     data::write_pieces(pieces, path);
     CHECK(data::holds_pieces(path));
-    CHECK_FALSE(data::holds_pieces(path + "?"));
+    CHECK_THAT(refusal([&] { data::holds_pieces(path + "?"); }), ContainsSubstring("No such file"));
     CHECK(data::read_pieces(path).text() == pieces.text());
     // The first pieces of a file are those that are learnt for this smaller size.
     const BytePairs few(kText, BytePairs::kMerged + 7), first = data::read_pieces(path).first(266);

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "catch.hpp"
+#include "data/photograph_check.hpp"
 #include "data/photographs.hpp"
 #include "data/support.hpp"
 #include "data/thread_pool.hpp"
@@ -28,6 +29,7 @@ struct Coding {
     int channels = 3;
     int across = 2, down = 2;  // Pixels per chroma sample.
     bool progressive = false;
+    int scans = 0;  // Number of scans; 0: as many as usual.
 };
 
 /// Returns a JPEG of waves that differ by channel, with edges.
@@ -50,6 +52,17 @@ test::Bytes jpeg_of(int width, int height, const Coding& coding) {
         info.comp_info[0].v_samp_factor = coding.down;
     }
     if (coding.progressive) jpeg_simple_progression(&info);
+    std::vector<jpeg_scan_info> scans;
+    if (coding.scans > 0) {  // First the means, then four scans of each other coefficient.
+        scans.push_back({3, {0, 1, 2}, 0, 0, 0, 0});
+        for (int k = 0; k + 1 < coding.scans; ++k) {
+            const int coefficient = 1 + k / 12, below = 3 - k % 4;
+            scans.push_back(
+                {1, {k / 4 % 3}, coefficient, coefficient, below == 3 ? 0 : below + 1, below});
+        }
+        info.scan_info = scans.data();
+        info.num_scans = coding.scans;
+    }
     jpeg_start_compress(&info, TRUE);
     std::vector<uint8_t> row(static_cast<size_t>(width * coding.channels));
     for (int y = 0; y < height; ++y) {
@@ -146,6 +159,77 @@ TEST_CASE("damaged JPEGs are refused by name") {
         frame[k + 1] = 0xdc;
     }
     CHECK_THAT(said(bomb), ContainsSubstring("65500 by 65500"));
+}
+
+TEST_CASE("a JPEG with unusually many scans is read, and one with hundreds is refused") {
+    const auto said = [](int scans) {
+        const Coding coding{.progressive = true, .scans = scans};
+        return test::refusal([&] { decoded(jpeg_of(90, 70, coding), {0, 0, 90, 70}, 8); });
+    };
+    CHECK(said(100).empty());
+    CHECK(said(500).empty());
+    CHECK_THAT(said(501), ContainsSubstring("a.jpg: cannot be decoded (it is coded in more than "
+                                            "500 scans") &&
+                              ContainsSubstring("mogrify -interlace none"));
+}
+
+TEST_CASE("a photograph is checked to its end without decoding it") {
+    const test::Folder folder;
+    const std::string path = folder / "a.jpg";
+    const auto said = [&](const test::Bytes& bytes) {
+        test::write_file(path, bytes);
+        return test::refusal([&] { data::check_photograph(path); });
+    };
+    const auto with = [](test::Bytes bytes, size_t more, uint8_t value) {
+        bytes.resize(bytes.size() + more, value);
+        return bytes;
+    };
+    for (const auto& [name, coding] : kCodings) {
+        INFO(name);
+        const test::Bytes good = jpeg_of(90, 70, coding);
+        CHECK(said(good).empty());
+        CHECK(said(with(good, 5000, 0)).empty());
+        CHECK(said(with(good, 200000, 0xff)).empty());
+        for (const size_t left : {good.size() - 2, good.size() / 2, size_t{4}}) {
+            const test::Bytes cut(good.begin(), good.begin() + static_cast<long>(left));
+            CHECK_THAT(said(cut), ContainsSubstring(path + ": ends too early"));
+            CHECK_THAT(said(with(cut, 5000, 0)), ContainsSubstring("ends too early"));
+        }
+    }
+    // A preview before the picture has an end marker of its own.
+    test::Bytes preview = jpeg_of(60, 60, {}), whole = jpeg_of(90, 70, {});
+    const auto length = static_cast<uint16_t>(preview.size() + 2);
+    preview.insert(preview.begin(), {0xff, 0xe1, static_cast<uint8_t>(length >> 8),
+                                     static_cast<uint8_t>(length & 255)});
+    whole.insert(whole.begin() + 2, preview.begin(), preview.end());
+    CHECK(said(whole).empty());
+    whole.resize(whole.size() - 20);
+    CHECK_THAT(said(whole), ContainsSubstring("ends too early"));
+    test::Bytes frame = jpeg_of(90, 70, {});
+    const uint8_t start[] = {0xff, 0xc0};
+    const auto at = std::search(frame.begin(), frame.end(), std::begin(start), std::end(start));
+    at[4] = 12;
+    CHECK_THAT(said(frame), ContainsSubstring("not supported (coding 0, 12 bits"));
+    at[4] = 8;
+    at[1] = 0xc3;
+    CHECK_THAT(said(frame), ContainsSubstring("not supported (coding 3, 8 bits"));
+    CHECK_THAT(said({0xff, 0xd8, 0xff, 0xd9}), ContainsSubstring("damaged JPEG"));
+    CHECK_THAT(said({'G', 'I', 'F'}), ContainsSubstring("is not a JPEG"));
+}
+
+TEST_CASE("a pack that is truncated while it is used is an error that names it") {
+    const test::Folder folder;
+    test::write_file(folder / "in/class/a.jpg", jpeg_of(90, 70, {}));
+    test::write_file(folder / "in/class/b.jpg", jpeg_of(90, 70, {}));
+    const std::string path = folder / "a.pack";
+    const auto photographs = data::photographs_in(folder / "in", data::ClassBy::folder, true);
+    data::pack(*photographs, path, [](int64_t, int64_t) {});
+    const auto packed = data::packed_photographs(path);
+    test::Bytes buffer, same;
+    CHECK(std::ranges::equal(packed->bytes(1, buffer), photographs->bytes(1, same)));
+    std::filesystem::resize_file(path, 4000);
+    CHECK_THAT(test::refusal([&] { static_cast<void>(packed->bytes(1, buffer)); }),
+               ContainsSubstring("a.pack: is not a complete pack (it became shorter"));
 }
 
 TEST_CASE("resampling is a triangle-weighted mean of the allowed pixels") {

@@ -146,6 +146,16 @@ TEST_CASE("text reads the bytes of a file and uses the last tenth for testing") 
     CHECK(two.test->size() == 2);
     CHECK(two.checksums.size() == 2);
 
+    const auto plain = load(head + "}");
+    test::write_file(path, bytes("\xef\xbb\xbf"
+                                 "0123456789abcdefghi\xff"));
+    const auto marked = load(head + "}");  // The byte order mark is no part of the text.
+    CHECK(marked.train->size() == 17);
+    CHECK(input_of(*marked.train, 0) == Labels{'0'});
+    CHECK(marked.checksums != plain.checksums);
+    test::write_file(path, bytes("\xff\xfe0123456789abcdefghi"));
+    CHECK_THAT(refusal([&] { load(head + "}"); }), ContainsSubstring("a.txt: is a text in UTF-16"));
+
     test::write_file(folder / "empty.txt", {});
     CHECK_THAT(refusal([] { load(R"({"type": "text", "path": "empty.txt"})"); }),
                ContainsSubstring("empty.txt: is empty"));

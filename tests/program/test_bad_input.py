@@ -40,6 +40,29 @@ def test_missing_spec(dbench):
     assert "folder" in refused(dbench, str(dbench.folder))
 
 
+def test_a_long_chain_of_bases_is_refused(dbench):
+    for k in range(20000):
+        (dbench.folder / f"{k}.json").write_text(f'{{"base": "{k + 1}.json"}}')
+    dbench.spec(name="20000.json")
+    assert "base" in refused(dbench, "0.json")
+    dbench("check", "19950.json")
+
+
+def test_byte_order_marks(dbench):
+    """The mark of UTF-8 is skipped wherever text is read; UTF-16 is named."""
+    graph, spec = "0 1\n1 2\n2 3\n3 0\n", dbench.text(
+        implementation=None, algorithm="dsgd", graph={"type": "file", "path": "graph.txt"})
+    (dbench.folder / "spec.json").write_text(spec, "utf-8-sig")
+    (dbench.folder / "graph.txt").write_text(graph, "utf-8-sig")
+    dbench("check", "spec.json")
+    (dbench.folder / "graph.txt").write_text(graph, "utf-16")
+    told = refused(dbench, "spec.json")
+    assert "graph.txt" in told and "UTF-16" in told
+    (dbench.folder / "spec.json").write_text(spec, "utf-16")
+    told = refused(dbench, "spec.json")
+    assert "spec.json" in told and "UTF-16" in told
+
+
 def test_broken_json_names_line_and_column(dbench):
     path = dbench.folder / "broken.json"
     path.write_text('{\n  "replicas": 4,\n  "model": oops\n}')

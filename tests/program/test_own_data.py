@@ -1,6 +1,8 @@
 """Tests of users' own data sets: NumPy arrays and folders of images."""
 
+import json
 import math
+import os
 import re
 import struct
 import zlib
@@ -102,6 +104,8 @@ REFUSED = [
     (lambda x, y: {"x_train": x, "y_train": y - 1, "x_test": x, "y_test": y}, ["label 0 is -1"]),
     (lambda x, y: {"x_train": x, "y_train": y, "x_test": x, "y_test": y + 1},
      ["label 3", "no training sample"]),
+    (lambda x, y: {"x_train": x, "y_train": 2 * y, "x_test": x, "y_test": y},
+     ["label 1", "no training sample"]),
     (lambda x, y: {"x_train": x, "y_train": np.eye(3)[y], "x_test": x, "y_test": y}, ["argmax"]),
     (lambda x, y: {"x_train": x * np.nan, "y_train": y, "x_test": x, "y_test": y}, ["not finite"]),
     (lambda x, y: {"x_train": x, "y_train": y, "x_test": x[:, :4], "y_test": y}, ["differs"]),
@@ -224,9 +228,8 @@ def test_invalid_images_are_refused(dbench):
         (good[:-20], ["damaged", "too early"]),
         (b"\xff\xd8\xff\xe0" + b"0" * 50, ["JPEG", "mogrify"]),
         (b"GIF89a", ["not a PNG, PPM"]),
-        (png(x[0], depth=16), ["16 bits", "mogrify"]),
-        (png(x[0], interlaced=1), ["interlaced"]),
-        (png(np.concatenate([x[0], x[0][:1]])), ["transparent"]),
+        (png(x[0], depth=16), ["damaged", "unpacked"]),
+        (png(x[0], depth=4), ["damaged", "no known kind"]),
         (png(x[0][:, :4]), ["6 by 4", "6 by 6"]),
         (ppm(x[0])[:40], ["damaged"]),
         (b"P6 6 6 65535 ", ["65535"]),
@@ -239,3 +242,115 @@ def test_invalid_images_are_refused(dbench):
     refused(dbench, data, "/data/test", "class other")
     refused(dbench, {**data, "train": "nowhere"}, "/data/train", "nowhere")
     refused(dbench, {**data, "train": "train/class0"}, "/data/train", "0 folders")
+
+
+def test_a_folder_of_pictures_of_every_kind(dbench, trained):
+    """Pictures with alpha, 16 bits or few colours are read as Pillow converts them."""
+    image = pytest.importorskip("PIL.Image")
+    (x, y), folders = drawn(12), ("kinds", "plain")
+    for k, (pixels, label) in enumerate(zip(x, np.sort(y))):
+        picture = image.fromarray(pixels.transpose(1, 2, 0)).convert("RGB")
+        picture = picture.convert(["RGBA", "P", "RGB", "P"][k % 4])
+        if k % 4 == 0:
+            picture.putalpha(image.fromarray(pixels[0]))
+        for folder in folders:
+            path = dbench.folder / folder / f"class{label}" / f"{k:03d}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            picture.convert("RGB" if folder == "plain" else picture.mode).save(path)
+    kinds, plain = (trained({"type": "images", "train": each, "test": each}, f"{each}.h5")
+                    for each in folders)
+    assert differences(kinds, plain) == []
+
+
+def warned(dbench, spec):
+    """Return the warnings of `check`, which `run` prints as well."""
+    found = json.loads(dbench("check", spec, "--json").stdout)["warnings"]
+    ran = dbench("run", spec, "--output", "warned.h5", "--overwrite").stderr
+    found = [one for one in found if one.startswith(("/data:", "/data/validation"))]
+    for one in found:
+        assert one in ran, ran
+    return found
+
+
+def test_a_part_without_a_class_is_named(dbench):
+    """Folders are sorted by class, so the samples held out are all of the last class."""
+    x, y = drawn(12)
+    for name in ("train", "test"):
+        write_folders(dbench.folder / name, x, np.sort(y), png, "png")
+    data = {"type": "images", "train": "train", "test": "test", "batch_size": 2}
+
+    def said(**more):
+        return warned(dbench, dbench.spec(data={**data, **more}, replicas=2))
+
+    assert said() == []
+    train, held_out = said(validation=4)
+    assert "training set has no sample of the class class2 (1 of 3)" in train
+    assert "validation set has no sample of the classes class0, class1 (2 of 3)" in held_out
+    train, test = said(limit={"train": 8, "test": 4})
+    assert "training set" in train and "class class2 " in train
+    assert "test set has no sample of the classes class1, class2" in test
+    np.savez(dbench.folder / "mine.npz", x_train=x, y_train=y + 1, x_test=x, y_test=y + 1)
+    data = {"type": "npz", "train": "mine.npz", "batch_size": 2}
+    from_one, = said()
+    assert "no sample has the class 0" in from_one and "subtract 1" in from_one
+
+
+def test_a_test_class_without_training_pictures_is_refused(dbench):
+    x, y = drawn(6)
+    for name in ("train", "test"):
+        write_folders(dbench.folder / name, x, y, png, "png")
+    for path in (dbench.folder / "train" / "class1").iterdir():
+        path.unlink()
+    refused(dbench, {"type": "images", "train": "train", "test": "test"}, "/data/test", "class1",
+            "no training picture")
+
+
+def test_loops_of_links_and_pipes_are_errors(dbench):
+    """Errors of the system are reported in words, and nothing waits for a pipe."""
+    x, y = drawn(6)
+    for name in ("train", "test"):
+        write_folders(dbench.folder / name, x, y, png, "png")
+    loop, pipe = dbench.folder / "loop", dbench.folder / "pipe"
+    loop.symlink_to("loop")
+    os.mkfifo(pipe)
+    images = {"type": "images", "train": "train", "test": "test"}
+    inside = dbench.folder / "train" / "loop"
+    inside.symlink_to("loop")
+    pairs = {"type": "pairs", "source": "loop", "target": "pipe"}
+    data = {
+        "images": images, "imagenet": {**images, "type": "imagenet"},
+        "cifar10": {"type": "cifar10", "root": "loop"}, "mnist": {"type": "mnist", "root": "loop"},
+        "text": {"type": "text", "path": "loop"}, "pairs": pairs,
+        "npz": {"type": "npz", "train": "loop"}, "wikitext2": {"type": "wikitext2", "root": "loop"},
+        "multi30k": {"type": "multi30k", "root": "loop"}}
+    specs = {name: dbench.text(data=each, replicas=1, model="mlp", implementation="C_complete")
+             for name, each in data.items()}
+    for name, told in checked(dbench, specs, timeout=60).items():
+        assert "loop" in told["error"] and "symbolic links" in told["error"], (name, told)
+    inside.unlink()
+    waits = {"images": images, "imagenet": {**images, "type": "imagenet"},
+             "text": {"type": "text", "path": "pipe"}, "npz": {"type": "npz", "train": "pipe"},
+             "pack": {**images, "type": "imagenet", "train": "pipe"}}
+    (dbench.folder / "train" / "class0" / "000.png").unlink()
+    os.mkfifo(dbench.folder / "train" / "class0" / "000.png")
+    specs = {name: dbench.text(data=each, replicas=1, model="mlp", implementation="C_complete")
+             for name, each in waits.items()}
+    for name, told in checked(dbench, specs, timeout=60).items():
+        assert "a pipe or a device" in told["error"], (name, told)
+    for command in (("data", "verify", "pipe"), ("data", "pack", "train", "new.pack"),
+                    ("data", "pieces", "pipe", "--output", "new"), ("doctor", "pipe"),
+                    ("doctor", "loop"), ("check", "pipe"), ("check", "loop")):
+        said = dbench(*command, expect=2, timeout=30).stderr
+        assert "filesystem error" not in said and ("loop" in said or "pipe" in said), said
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may enter every folder")
+def test_a_folder_without_permission_is_named(dbench):
+    closed = dbench.folder / "closed"
+    (closed / "mnist").mkdir(parents=True)
+    closed.chmod(0)
+    try:
+        for data in ({"type": "mnist", "root": "closed"}, {"type": "text", "path": "closed/a"}):
+            refused(dbench, data, "closed", "Permission denied")
+    finally:
+        closed.chmod(0o700)

@@ -208,3 +208,44 @@ def test_invalid_packs_are_refused(dbench, folder):
     for words in (["data"], ["data", "pack"], ["data", "verify", "nowhere.pack"]):
         dbench(*words, expect=2)
     assert "Examples:" in dbench("data", "--help").stdout
+
+
+def test_photographs_with_more_after_their_end_are_read(dbench, folder):
+    """A motion photo continues with a film, and some downloads are padded with zeros."""
+    victim = folder / "train" / "class1" / "1.JPEG"
+    plain = dbench.run(dbench.spec(data=data_of(folder)), "plain.h5")
+    good = victim.read_bytes()
+    victim.write_bytes(good + b"\0" * 5000)
+    longer = dbench.run(dbench.spec(data=data_of(folder)), "longer.h5")
+    assert differences(plain, longer) == []
+    dbench("data", "pack", folder / "train", "train.pack", "--quiet")
+    victim.write_bytes(good[:-2] + b"\0" * 5000)
+    refused(dbench, data_of(folder), "class1/1.JPEG", "ends too early")
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "P", "1", "I;16"])
+def test_a_png_of_any_kind_among_photographs(dbench, folder, mode):
+    """`run` reads the PNGs that `check` and `data pack` accept."""
+    victim = folder / "train" / "class1" / "1.JPEG"
+    grey = drawn(60, 90, 1)
+    if mode == "I;16":
+        picture = Image.fromarray(grey.astype(np.uint16) * 257)
+    else:
+        picture = Image.fromarray(grey).convert(mode)
+    picture.save(victim, format="PNG")
+    spec = dbench.spec(data=data_of(folder), length={"epochs": 1}, replicas=2)
+    dbench("check", spec)
+    dbench("data", "pack", folder / "train", "train.pack", "--quiet")
+    dbench.run(spec)
+
+
+def test_a_png_that_cannot_be_read_is_found_by_check(dbench, folder):
+    victim = folder / "train" / "class1" / "1.JPEG"
+    write(victim, drawn(60, 90), format="PNG")
+    good = victim.read_bytes()
+    for content, words in ((good[:24] + b"\x07" + good[25:], ["damaged", "no known kind"]),
+                           (good[:-12], ["ends too early", "PNG"])):
+        victim.write_bytes(content)
+        refused(dbench, data_of(folder), "class1/1.JPEG", *words)
+        said = dbench("data", "pack", folder / "train", "train.pack", expect=2).stderr
+        assert "class1/1.JPEG" in said

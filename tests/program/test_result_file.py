@@ -271,3 +271,40 @@ def test_an_empty_array_is_refused_at_once(dbench):
         stderr=subprocess.PIPE, timeout=60,   # without the check, it would fill 6 GB meanwhile
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30)))
     assert done.returncode == 2 and "the array is empty" in done.stderr, done.stderr
+
+
+def link_to_another_file(file, other):
+    file["iterations/more"] = h5py.ExternalLink(str(other), "/")
+
+
+def group_of_another_file(file, other):
+    del file["evaluations"]
+    file["evaluations"] = h5py.ExternalLink(str(other), "/evaluations")
+
+
+def rows_in_another_file(file, other):
+    del file["iterations/step_time"]
+    file.create_dataset("iterations/step_time", (6, 1), "f4", external=[(str(other), 0, 24)])
+
+
+def virtual_rows(file, other):
+    del file["iterations/rounds"]
+    layout = h5py.VirtualLayout((6,), "i8")
+    layout[:] = h5py.VirtualSource(str(other), "iterations/rounds", (6,))
+    file.create_virtual_dataset("iterations/rounds", layout)
+
+
+@pytest.mark.parametrize("change", [link_to_another_file, group_of_another_file,
+                                    rows_in_another_file, virtual_rows])
+def test_a_result_file_makes_no_program_read_another_file(dbench, change):
+    """The other file is a pipe, so a program that opens it waits forever."""
+    spec = dbench.spec()
+    out, pipe = dbench.run(spec), dbench.folder / "pipe"
+    fail(out)
+    os.mkfifo(pipe)
+    with h5py.File(out, "r+", libver="v110") as file:
+        change(file, pipe)
+    for command in (("doctor", "out.h5"),
+                    ("run", spec, "--output", "out.h5", "--resume")):
+        said = dbench(*command, expect=2, timeout=30)
+        assert "another file" in said.stdout + said.stderr, said

@@ -132,6 +132,28 @@ def test_the_stored_texts_have_the_recorded_bleu(dbench, pairs):
     assert sacrebleu.corpus_bleu(hypotheses, [references]).score == pytest.approx(bleu[-1])
 
 
+def test_texts_are_written_to_a_folder_of_the_run_alone(dbench, pairs):
+    """Texts of an earlier run are removed, and a link is not followed."""
+    def run(iterations, *words, expect=0):
+        spec = dbench.spec({**SPEC, "length": {"iterations": iterations}},
+                           evaluate={"every": None, "metrics": ["bleu"]})
+        return dbench("run", spec, "--output", "1.h5", *words, expect=expect).stderr
+
+    run(2)
+    folder, elsewhere = dbench.folder / "1.h5.texts", dbench.folder / "elsewhere"
+    (folder / "notes.txt").write_text("mine")
+    assert sorted(os.listdir(folder)) == ["notes.txt", "test-0.txt", "test-2.txt"]
+    run(3, "--overwrite")
+    assert sorted(os.listdir(folder)) == ["notes.txt", "test-0.txt", "test-3.txt"]
+    folder.rename(elsewhere)
+    before = (dbench.folder / "1.h5").read_bytes()
+    folder.symlink_to(elsewhere)
+    said = run(4, "--overwrite", expect=2)
+    assert "1.h5.texts" in said and "it is a link" in said
+    assert sorted(os.listdir(elsewhere)) == ["notes.txt", "test-0.txt", "test-3.txt"]
+    assert (dbench.folder / "1.h5").read_bytes() == before
+
+
 @pytest.mark.parametrize("changes", [
     {"model": "mlp", "data": {"type": "shapes", "train": 96, "test": 12, "batch_size": 12}},
     {"model": {**SMALL, "dropout": 0}, "data": {**PAIRS, "batch_size": 6}},

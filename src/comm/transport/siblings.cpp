@@ -11,6 +11,8 @@
 #include <optional>
 #include <sstream>
 
+#include "base/input_file.hpp"
+
 namespace dbench::comm {
 namespace {
 
@@ -92,8 +94,9 @@ char state(const fs::path& process) {
 
 std::string stage(const fs::path& process) {
     std::error_code ignored;
-    for (const auto& thread : fs::directory_iterator(process / "task", ignored)) {
-        std::string name = content(thread.path() / "comm");
+    // The process may end meanwhile.
+    for (const std::string& thread : base::names_in(process / "task", ignored)) {
+        std::string name = content(process / "task" / thread / "comm");
         if (!name.starts_with(kPrefix)) continue;
         name.erase(0, std::string(kPrefix).size());
         return name.substr(0, name.find('\n'));
@@ -110,13 +113,12 @@ std::vector<Sibling> siblings(const fs::path& proc) {
     std::vector<Sibling> found;
     std::error_code ignored;
     if (!mine) return found;
-    for (const auto& entry : fs::directory_iterator(proc, ignored)) {
-        const std::string name = entry.path().filename().string();
+    for (const std::string& name : base::names_in(proc, ignored)) {
         if (name.find_first_not_of("0123456789") != name.npos) continue;
-        const auto other = place(entry.path());
+        const fs::path process = proc / name;
+        const auto other = place(process);
         if (!other || other->first != mine->first) continue;
-        found.push_back(
-            {other->second, std::atoi(name.c_str()), state(entry.path()), stage(entry.path())});
+        found.push_back({other->second, std::atoi(name.c_str()), state(process), stage(process)});
     }
     std::sort(found.begin(), found.end(), [](const Sibling& a, const Sibling& b) {
         return std::pair(a.rank, a.process) < std::pair(b.rank, b.process);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/input_file.hpp"
 #include "data/files.hpp"
 #include "data/sets/sets.hpp"
 
@@ -66,7 +67,8 @@ std::string folder_of_cifar(const CifarFiles& files, const std::string& root) {
 
 std::string missing_cifar(const CifarFiles& files, const std::string& root) {
     std::string text = std::string("no ") + files.folder + " in " + root;
-    if (std::filesystem::is_directory(std::filesystem::path(root) / files.python)) {
+    const auto python = std::filesystem::path(root) / files.python;
+    if (base::kind_of(python.string()) == base::PathKind::folder) {
         text += ", only the Python version, which is not supported";
     }
     return text;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/input_file.hpp"
 #include "data/files.hpp"
 #include "data/photographs.hpp"
 #include "data/picture.hpp"
@@ -139,15 +140,18 @@ std::vector<fs::path> places(const ImagenetSpec& spec) {
 // Reads the set at `wanted`, the value of /data/`split`.
 std::shared_ptr<const Photographs> read_imagenet(const ImagenetSpec& spec, const fs::path& wanted,
                                                  const std::string& split) {
-    std::error_code ignored;
     std::string tried;
     for (const fs::path& place : places(spec)) {
-        const fs::path path = place / wanted;
-        if (fs::is_directory(path, ignored)) {
-            return photographs_in(path.string(), spec.class_by, spec.check);
+        const std::string path = (place / wanted).string();
+        switch (base::kind_of(path)) {
+            case base::PathKind::folder:
+                return photographs_in(path, spec.class_by, spec.check);
+            case base::PathKind::nothing:
+                tried += (tried.empty() ? "" : ", ") + path;
+                break;
+            default:
+                return packed_photographs(path);
         }
-        if (fs::exists(path, ignored)) return packed_photographs(path.string());
-        tried += (tried.empty() ? "" : ", ") + path.string();
     }
     throw UserError("/data/" + split +
                     ": was not found (neither a folder that holds one folder of "
@@ -187,6 +191,7 @@ DataSets make_imagenet(const ImagenetSpec& spec, const DataSpec& common, const D
     DataSets sets;
     sets.train = set_of(train);
     sets.test = set_of(test);
+    sets.classes = train->classes;
     sets.checksums = {{"train", train->digest()}, {"test", test->digest()}};
     return sets;
 }

@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/input_file.hpp"
+#include "data/class_coverage.hpp"
 #include "data/files.hpp"
 #include "data/picture.hpp"
 #include "data/sets/sets.hpp"
@@ -25,14 +27,13 @@ using base::UserError;
 std::vector<fs::path> entries_of(const fs::path& folder, const std::string& key) {
     std::vector<fs::path> all;
     std::error_code error;
-    for (const auto& entry : fs::directory_iterator(folder, error)) {
-        if (!entry.path().filename().string().starts_with(".")) all.push_back(entry.path());
+    for (const std::string& name : base::names_in(folder.string(), error)) {
+        if (!name.starts_with(".")) all.push_back(folder / name);
     }
     if (error) {
         throw UserError(key + ": " + folder.string() + ": cannot be read (" + error.message() +
                         "): name a folder that holds one folder per class");
     }
-    std::sort(all.begin(), all.end());
     return all;
 }
 
@@ -40,7 +41,9 @@ std::vector<fs::path> entries_of(const fs::path& folder, const std::string& key)
 std::vector<std::string> classes_in(const std::string& folder, const std::string& key) {
     std::vector<std::string> names;
     for (const fs::path& path : entries_of(folder, key)) {
-        if (fs::is_directory(path)) names.push_back(path.filename().string());
+        if (base::kind_of(path.string()) == base::PathKind::folder) {
+            names.push_back(path.filename().string());
+        }
     }
     if (names.empty() || names.size() > 65536) {
         throw UserError(key + ": " + folder + ": has " + std::to_string(names.size()) +
@@ -115,10 +118,19 @@ DataSets make_images(const ImagesSpec& spec, const DataSpec& common, const DataC
     like.width = train.width;
     Images test = read_folder(spec.test, "/data/test", classes, like);
 
+    const std::vector<double> seen(train.labels.begin(), train.labels.end());
+    const std::vector<double> tested(test.labels.begin(), test.labels.end());
+    if (const auto unseen = label_not_among(tested, seen)) {
+        const std::string& name = classes[static_cast<size_t>(*unseen)];
+        throw UserError("/data/test: " + spec.test + ": has pictures of the class " + name +
+                        ", but no training picture has this class: add some to " +
+                        (fs::path(spec.train) / name).string() + ", or remove them");
+    }
     const auto normalization = chosen_normalization(common.normalize, measured(train));
     const auto count = static_cast<int64_t>(classes.size());
     DataSets sets;
     sets.checksums = {{"train", digest(train.pixels)}, {"test", digest(test.pixels)}};
+    sets.classes = classes;
     sets.train = image_set(std::move(train), count, normalization);
     sets.test = image_set(std::move(test), count, normalization);
     return sets;

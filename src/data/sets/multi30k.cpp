@@ -67,7 +67,7 @@ std::vector<std::string> read_multi30k(const std::string& folder, const File& fi
                               file.digest + "): get it again from " + kMulti30kSource);
     }
     sets.checksums.emplace_back(file.name, found);
-    return lines_of(contents.bytes);
+    return lines_of(contents);
 }
 
 struct Multi30kSpec : RootSpec, PiecesSpec {

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/npy.hpp"
+#include "data/class_coverage.hpp"
 #include "data/files.hpp"
 #include "data/images.hpp"
 #include "data/numbers.hpp"
@@ -231,10 +232,11 @@ DataSets make_npz(const NpzSpec& spec, const DataSpec& common, const DataContext
     auto [test_labels, test_classes] = targets_of(test.y);
     if ((classes == 0) != (test_classes == 0))
         test.y.refuse("differs from the training targets in type");
-    if (test_classes > classes) {
-        test.y.refuse("has the label " + std::to_string(test_classes - 1) +
-                      ", which no training sample has (they end at " + std::to_string(classes - 1) +
-                      ")");
+    const auto unseen = classes > 0 ? label_not_among(test_labels, labels) : std::nullopt;
+    if (unseen) {
+        test.y.refuse("has the label " + std::to_string(*unseen) +
+                      ", which no training sample has (those end at " +
+                      std::to_string(classes - 1) + "): add training samples of it, or remove it");
     }
     DataSets sets;
     for (const Zip* file : {&train_file, &test_file}) {

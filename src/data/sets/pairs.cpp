@@ -8,7 +8,6 @@
 
 #include "base/error.hpp"
 #include "data/byte_pairs.hpp"
-#include "data/files.hpp"
 #include "data/piece_file.hpp"
 #include "data/sentence_pairs.hpp"
 
@@ -27,7 +26,7 @@ std::vector<std::string> read_pairs(const std::string& name, const std::string& 
     }
     sets.checksums.emplace_back(std::filesystem::path(path).filename().string(),
                                 digest(file.bytes));
-    return lines_of(file.bytes);
+    return lines_of(file);
 }
 
 /// Returns the lines from `first` to `last` - 1.
@@ -94,8 +93,8 @@ DataSets make_pairs(const PairsSpec& spec, const DataSpec&, const DataContext&) 
 
 }  // namespace
 
-std::vector<std::string> lines_of(const std::vector<uint8_t>& text) {
-    std::istringstream in({text.begin(), text.end()});
+std::vector<std::string> lines_of(const DataFile& text) {
+    std::istringstream in(text_of(text));
     std::vector<std::string> out;
     for (std::string line; std::getline(in, line);) out.push_back(std::move(line));
     return out;

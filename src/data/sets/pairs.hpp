@@ -8,6 +8,7 @@
 
 #include "base/section.hpp"
 #include "data/dataset.hpp"
+#include "data/files.hpp"
 
 namespace dbench::data {
 
@@ -16,8 +17,8 @@ struct ParallelText {
     std::vector<std::string> source, target;
 };
 
-/// Returns the lines of a text.
-std::vector<std::string> lines_of(const std::vector<uint8_t>& text);
+/// Returns the lines of a text, without a byte order mark. Throws UserError for UTF-16.
+std::vector<std::string> lines_of(const DataFile& text);
 
 /// The keys `vocabulary` and `pieces`, which end the section of every such data set.
 struct PiecesSpec {

@@ -1,11 +1,13 @@
 // The data set text: any file as bytes. Each byte is a token, so the vocabulary has 256 tokens and
 // every file can be read.
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/input_file.hpp"
 #include "data/files.hpp"
 #include "data/sets/sets.hpp"
 #include "data/token_set.hpp"
@@ -18,7 +20,8 @@ namespace fs = std::filesystem;
 constexpr int64_t kBytes = 256, kTextMost = int64_t{1} << 31;
 constexpr const char* kTextSource = "its source";
 
-DataFile read_text(const std::string& path) {
+// Reads a text without its byte order mark, and adds the digest of the whole file to `sets`.
+DataFile read_text(const std::string& path, DataSets& sets) {
     DataFile file = read_data_file(path, kTextMost, kTextSource);
     if (file.size > kTextMost) {
         throw base::UserError(path + ": is longer than 2 GiB: use a part of it");
@@ -26,6 +29,12 @@ DataFile read_text(const std::string& path) {
     if (file.size == 0) {
         throw base::UserError(path + ": is empty: name a text file");
     }
+    sets.checksums.emplace_back(fs::path(path).filename().string(), digest(file.bytes));
+    const std::string head(file.bytes.begin(),
+                           file.bytes.begin() + std::min<int64_t>(file.size, 4));
+    const auto mark = std::ssize(head) - std::ssize(base::without_byte_order_mark(head, path));
+    file.bytes.erase(file.bytes.begin(), file.bytes.begin() + mark);
+    file.size -= mark;
     return file;
 }
 
@@ -54,18 +63,13 @@ const base::Section<TextSpec>& TextSpec::section() {
 
 DataSets make_text(const TextSpec& spec, const DataSpec&, const DataContext&) {
     const int64_t length = spec.sequence;
-    const DataFile file = read_text(named_file(spec.path, "path"));
     DataSets sets;
-    const auto add_digest = [&](const DataFile& each) {
-        sets.checksums.emplace_back(fs::path(each.path).filename().string(), digest(each.bytes));
-    };
-    add_digest(file);
+    const DataFile file = read_text(named_file(spec.path, "path"), sets);
     const bool own_file = spec.test.has_value();
     const int64_t train = own_file ? file.size : file.size - file.size / 10;
     sets.train = token_set(tokens_of(file, 0, train), kBytes, length, file.path);
     if (own_file) {
-        const DataFile other = read_text(named_file(*spec.test, "test"));
-        add_digest(other);
+        const DataFile other = read_text(named_file(*spec.test, "test"), sets);
         sets.test = token_set(tokens_of(other, 0, other.size), kBytes, length, other.path);
     } else {
         sets.test = token_set(tokens_of(file, train, file.size), kBytes, length,

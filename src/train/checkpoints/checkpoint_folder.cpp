@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "base/error.hpp"
+#include "base/input_file.hpp"
 
 namespace dbench::train {
 namespace fs = std::filesystem;
@@ -26,11 +27,11 @@ bool is_part(const std::string& name) {
 std::vector<int64_t> numbered(const std::string& folder, const std::string& ending) {
     std::vector<int64_t> found;
     std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-        std::string name = entry.path().filename().string();
-        if (!name.ends_with(ending) || entry.is_symlink(ignored)) continue;
+    for (std::string name : base::names_in(folder, ignored)) {
+        const fs::path path = fs::path(folder) / name;
+        if (!name.ends_with(ending) || fs::is_symlink(path, ignored)) continue;
         name.resize(name.size() - ending.size());
-        if (is_number(name) && entry.is_directory(ignored)) found.push_back(std::stoll(name));
+        if (is_number(name) && fs::is_directory(path, ignored)) found.push_back(std::stoll(name));
     }
     std::sort(found.rbegin(), found.rend());
     return found;
@@ -83,19 +84,16 @@ bool holds_replaced(const std::string& folder) { return !numbered(folder, kRepla
 
 void remove_generation(const std::string& path) {
     std::error_code ignored;
-    std::vector<fs::path> ours;
-    for (const auto& entry : fs::directory_iterator(path, ignored)) {
-        const std::string name = entry.path().filename().string();
-        if (name == kManifest || is_part(name)) ours.push_back(entry.path());
+    for (const std::string& name : base::names_in(path, ignored)) {
+        if (name == kManifest || is_part(name)) fs::remove(fs::path(path) / name, ignored);
     }
-    for (const fs::path& file : ours) fs::remove(file, ignored);
     fs::remove(path, ignored);
 }
 
 bool holds_only_lock(const std::string& folder) {
     std::error_code ignored;
-    return std::all_of(fs::directory_iterator(folder, ignored), fs::directory_iterator(),
-                       [](const auto& entry) { return entry.path().filename() == kLock; });
+    const std::vector<std::string> names = base::names_in(folder, ignored);
+    return std::ranges::all_of(names, [](const std::string& name) { return name == kLock; });
 }
 
 }  // namespace dbench::train

@@ -6,7 +6,9 @@
 #include <sstream>
 
 #include "arena/kernels.hpp"
+#include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/input_file.hpp"
 #include "train/evaluation/mean_model.hpp"
 #include "train/models/model.hpp"
 #include "train/replicas.hpp"
@@ -31,11 +33,48 @@ std::vector<int64_t> column_heads(int64_t samples, int64_t columns, int64_t b) {
     return heads;
 }
 
+/// Returns true for "test-<iteration>.txt" and "validation-<iteration>.txt".
+bool is_text_file(const std::string& name) {
+    for (const std::string begin : {"test-", "validation-"}) {
+        const std::string end = ".txt";
+        if (!name.starts_with(begin) || !name.ends_with(end)) continue;
+        const size_t digits = name.size() - std::min(name.size(), begin.size() + end.size());
+        const std::string number = name.substr(begin.size(), digits);
+        return !number.empty() && number.find_first_not_of("0123456789") == number.npos;
+    }
+    return false;
+}
+
 void add(Sums& sums, const double* more) {
     for (double& sum : sums) sum += *more++;
 }
 
 }  // namespace
+
+bool EvaluationPlan::writes_texts() const {
+    return std::ranges::any_of(metrics, [](const Metric* metric) { return metric->texts; });
+}
+
+std::string texts_obstacle(const std::string& folder) {
+    namespace fs = std::filesystem;
+    std::error_code error;
+    const fs::file_type type = fs::symlink_status(folder, error).type();
+    if (type == fs::file_type::directory || type == fs::file_type::not_found) return "";
+    const std::string why = type == fs::file_type::symlink ? "it is a link"
+                            : error                        ? error.message()
+                                                           : "it is not a folder";
+    return folder + ": the texts of evaluations cannot be written there (" + why +
+           "): remove it, or choose another /output";
+}
+
+void remove_texts(const std::string& folder) {
+    namespace fs = std::filesystem;
+    std::error_code ignored;
+    if (!fs::is_directory(fs::symlink_status(folder, ignored))) return;
+    for (const std::string& name : base::names_in(folder, ignored)) {
+        if (is_text_file(name)) fs::remove(fs::path(folder) / name, ignored);
+    }
+}
 
 std::vector<int64_t> spaced_replicas(int64_t n, int64_t m) {
     std::vector<int64_t> out;
@@ -140,7 +179,7 @@ struct Evaluator::Impl {
         for (int64_t b = world.rank(); world.rank() < ranks && b < batch_count(set); b += ranks) {
             pack(score(weights, set, b, &texts), packed);
         }
-        if (writes_texts()) write_texts(world.gather(texts), set, file);
+        if (plan.writes_texts()) write_texts(world.gather(texts), set, file);
         Sums sums(width());
         const auto parts = world.gather(packed);
         if (world.rank() != 0) return sums;
@@ -151,10 +190,6 @@ struct Evaluator::Impl {
         return sums;
     }
 
-    bool writes_texts() const {
-        return std::ranges::any_of(plan.metrics,
-                                   [](const Metric* metric) { return metric->texts; });
-    }
     // Writes the texts of all readers, who processed batches in turn, in the set's order; on rank
     // 0.
     void write_texts(const std::vector<std::string>& parts, const data::Dataset& set,
@@ -167,6 +202,8 @@ struct Evaluator::Impl {
             std::getline(lines[static_cast<size_t>(k / plan.batch_size % readers())], line);
             text += line + "\n";
         }
+        const std::string obstacle = texts_obstacle(plan.texts);
+        if (!obstacle.empty()) throw base::RunError(obstacle);
         std::error_code ignored;
         std::filesystem::create_directories(plan.texts, ignored);
         base::replace_file("the texts", (std::filesystem::path(plan.texts) / file).string(), text);

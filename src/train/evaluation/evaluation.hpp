@@ -30,7 +30,16 @@ struct EvaluationPlan {
     bool carried = false;
     std::vector<const Metric*> metrics;  ///< In addition to loss and accuracy.
     std::string texts = {};              ///< Folder for texts that the mean model produces.
+
+    /// True if a metric produces texts.
+    bool writes_texts() const;
 };
+
+/// Returns why texts cannot be written to `folder`: it is a link, or no folder. Returns "" if it is
+/// a folder or does not exist. A link could lead to files of someone else.
+std::string texts_obstacle(const std::string& folder);
+/// Removes the texts that an earlier run wrote to `folder`, unless it is a link.
+void remove_texts(const std::string& folder);
 
 /// Returns the evenly spaced replicas floor(j n / m), j = 0 .. m-1.
 std::vector<int64_t> spaced_replicas(int64_t n, int64_t m);

@@ -173,6 +173,10 @@ struct Session::Impl {
     }
 
     void prepare() {
+        if (world.rank() == 0 && evaluation.writes_texts()) {
+            const std::string obstacle = texts_obstacle(evaluation.texts);
+            if (!obstacle.empty()) throw base::UserError(obstacle);
+        }
         replicas = std::make_unique<Replicas>(*model, placement, world.rank(), spec.precision,
                                               spec.init, spec.seed.init,
                                               stepper->exchange().readable(), options.device);
@@ -290,7 +294,11 @@ std::vector<algorithms::MetricName> Session::metrics() const {
 }
 
 std::vector<std::string> Session::warnings(const Estimates& estimates) const {
-    return train::warnings(impl_->estimate_inputs(), estimates);
+    std::vector<std::string> all = impl_->data.warnings;
+    for (const auto& text : train::warnings(impl_->estimate_inputs(), estimates)) {
+        all.push_back(text);
+    }
+    return all;
 }
 
 std::string Session::remark() const { return impl_->stepper->algorithm().remark(impl_->world); }

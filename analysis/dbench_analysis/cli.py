@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 
 from .basics.errors import AnalysisError
+from .basics.paths import user_path
 from .selection import conditions
 
 COMMANDS = ("show", "plot", "report", "table", "collect", "compare", "ranks", "reproduce", "graph")
@@ -66,6 +67,10 @@ def main(arguments: list[str] | None = None) -> int:
     if chosen.rest and chosen.takes_runs:
         main_parser.error(f"unrecognized arguments: {' '.join(chosen.rest)}")
     try:
+        if getattr(chosen, "output", None):
+            chosen.output = user_path(chosen.output, "--output")
+        if chosen.takes_runs:
+            chosen.runs = [user_path(name, "RUN") for name in chosen.runs]
         return chosen.run(chosen)
     except AnalysisError as error:
         print(f"dbench-analyze: {error}", file=sys.stderr)

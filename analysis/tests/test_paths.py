@@ -25,6 +25,13 @@ def test_other_notation_is_refused_unless_such_a_file_exists(tmp_path, path, sai
     assert user_path("{name}.csv", "--output") == "{name}.csv"
 
 
+def test_an_unknown_command_names_the_nearest_one(capsys):
+    assert main(["plots", "x.h5"]) == 2
+    assert "did you mean 'plot'?" in capsys.readouterr().err
+    assert main(["xyz"]) == 2
+    assert "choose from: show, plot" in capsys.readouterr().err
+
+
 def test_commands_refuse_such_an_output(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["collect", "x.h5", "-o", "$SCRATCH/{name}.csv"]) == 2

@@ -108,7 +108,7 @@ std::vector<std::pair<std::string, std::string>> graph_parameters(
     return out;
 }
 
-// Throws UserError if the first word of the command line names no command.
+// Throws UserError if a word of the command line names no command of `app`.
 void refuse_unknown_command(const CLI::App& app, const std::string& word) {
     std::vector<std::string> names;
     for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
@@ -291,6 +291,7 @@ int dispatch(int argc, char** argv) {
     auto* version_command = app.add_subcommand("version", "print version, build and libraries");
 
     if (argc > 1) refuse_unknown_command(app, argv[1]);
+    if (argc > 2 && std::string(argv[1]) == "data") refuse_unknown_command(*data_command, argv[2]);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -198,6 +198,7 @@ def test_an_optimizer_without_a_type_is_sgd(dbench):
 def test_unknown_commands_name_the_nearest_one(dbench):
     assert "did you mean 'check'" in dbench("checks", expect=2).stderr
     assert "dbench run spec.json" in dbench("spec.json", expect=2).stderr
+    assert "did you mean 'verify'" in dbench("data", "verify2", expect=2).stderr
     dbench("graph", "ring", "-n", 8)
 
 

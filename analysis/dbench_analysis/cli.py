@@ -1,6 +1,7 @@
 """dbench-analyze: the command line."""
 
 import argparse
+import difflib
 import importlib
 import os
 import sys
@@ -8,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 
 from .basics.errors import AnalysisError
+from .basics.paths import user_path
 from .selection import conditions
 
 COMMANDS = ("show", "plot", "report", "table", "collect", "compare", "ranks", "reproduce", "graph")
@@ -60,12 +62,22 @@ def parser(modules: list[ModuleType]) -> argparse.ArgumentParser:
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return the exit status."""
     words = sys.argv[1:] if arguments is None else arguments
+    if words and not words[0].startswith("-") and words[0] not in COMMANDS:
+        near = difflib.get_close_matches(words[0], COMMANDS, 1)
+        print(f"dbench-analyze: '{words[0]}' is no command (" +
+              (f"did you mean '{near[0]}'?)" if near else f"choose from: {', '.join(COMMANDS)})"),
+              file=sys.stderr)
+        return 2
     main_parser = parser(command_modules(words))
     chosen, rest = main_parser.parse_known_args(words)
     chosen.rest = rest  # `graph` accepts any --KEY VALUE as a parameter of the graph
     if chosen.rest and chosen.takes_runs:
         main_parser.error(f"unrecognized arguments: {' '.join(chosen.rest)}")
     try:
+        if getattr(chosen, "output", None):
+            chosen.output = user_path(chosen.output, "--output")
+        if chosen.takes_runs:
+            chosen.runs = [user_path(name, "RUN") for name in chosen.runs]
         return chosen.run(chosen)
     except AnalysisError as error:
         print(f"dbench-analyze: {error}", file=sys.stderr)

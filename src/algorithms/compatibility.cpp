@@ -58,7 +58,8 @@ Result check_momentum(const Facts& f) {
                             : "it computes its direction from gradients, not from momenta") +
             ")",
         std::string(f.own_momentum ? "set /algorithm/beta instead" : "remove it") +
-            ", or choose an algorithm such as dsgd or qg_dsgdm"};
+            ", or choose dsgd, which accepts it" +
+            (f.algorithm == "qg_dsgdm" ? "" : ", or qg_dsgdm, which has /algorithm/beta instead")};
 }
 
 Result check_start(const Facts& f) {
@@ -141,7 +142,11 @@ Result check_sums(const Facts& f) {
                   " is not doubly stochastic (" + std::string(rows ? "columns" : "rows") +
                       " of W do not sum to 1, so averaging " + (rows ? "biases" : "does not keep") +
                       " the mean)",
-                  "choose \"weights\": \"metropolis\", another graph, or the algorithm sgp");
+                  std::string(f.matrix->directed ? "choose an undirected graph"
+                                                 : "choose \"weights\": \"metropolis\", another "
+                                                   "graph") +
+                      ", or the algorithm sgp" +
+                      (f.matrix->column_sums ? "" : " with \"weights\": \"column\""));
 }
 
 Result check_tree(const Facts& f) {
@@ -619,7 +624,10 @@ MatrixFacts matrix_facts(const graphs::Schedule& graph, std::string name, const 
     facts.row_sums = sums.rows;
     facts.column_sums = sums.columns;
     facts.is_static = graph.period() == 1;
-    if (!sums_suit(traits, facts)) return facts;
+    if (!sums_suit(traits, facts)) {
+        facts.directed = !graphs::is_undirected(graph);
+        return facts;
+    }
     if (traits.graph == GraphNeed::tree) facts.tree = graphs::is_tree(graph);
     if (traits.graph == GraphNeed::symmetric && (facts.is_static || traits.sequences)) {
         const graphs::Symmetry symmetry = graphs::symmetry(graph);

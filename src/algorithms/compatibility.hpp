@@ -35,6 +35,7 @@ struct MatrixFacts {
     std::string name = "the graph";            ///< For messages.
     bool row_sums = true, column_sums = true;  ///< All rows (columns) of all W sum to 1.
     bool is_static = true;
+    bool directed = false;  ///< Some link leads in one direction. Known only if sums do not suit.
     // The following are known only if the algorithm requires them.
     bool tree = true;
     bool symmetric = true;

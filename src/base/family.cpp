@@ -5,8 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/error.hpp"
-
 namespace dbench::base {
 namespace {
 
@@ -262,6 +260,14 @@ Parameter Parameter::or_object(std::vector<Parameter> keys) && {
     return std::move(*this);
 }
 
+UnknownKey::UnknownKey(std::string object, std::string unknown, std::vector<std::string> known)
+    : UserError(object + "/" + unknown + ": unknown key" +
+                (known.empty() ? std::string("; this object has no keys")
+                               : suggest_name(unknown, known))),
+      pointer(std::move(object)),
+      key(std::move(unknown)),
+      names(std::move(known)) {}
+
 Json resolve_value(const Json& given, const std::string& pointer, const Parameter& parameter) {
     return check(given, pointer, parameter);
 }
@@ -273,9 +279,7 @@ Json resolve_object(const Json& given, const std::string& pointer,
     for (const auto& p : parameters) names.push_back(p.name);
     for (const auto& item : given.items()) {
         if (std::find(names.begin(), names.end(), item.key()) == names.end()) {
-            refuse_family(pointer + "/" + item.key(),
-                          "unknown key" + (names.empty() ? std::string("; this object has no keys")
-                                                         : suggest_name(item.key(), names)));
+            throw UnknownKey(pointer, item.key(), names);
         }
     }
     Json out = Json::object();

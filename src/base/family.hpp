@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/json.hpp"
 
 namespace dbench::base {
@@ -91,6 +92,17 @@ struct Entry {
     std::string name;
     std::string help;
     std::vector<Parameter> parameters;
+};
+
+/// A key that its object does not know. The message ends with the most similar known key; a caller
+/// that knows the whole spec may find a better one.
+class UnknownKey : public UserError {
+public:
+    UnknownKey(std::string object, std::string unknown, std::vector<std::string> known);
+
+    std::string pointer;             ///< The object's JSON pointer.
+    std::string key;                 ///< The unknown key.
+    std::vector<std::string> names;  ///< All keys that the object knows.
 };
 
 /// Checks the keys of `given` against `parameters` and returns the object with all defaults, in

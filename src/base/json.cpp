@@ -1,6 +1,7 @@
 #include "base/json.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -8,15 +9,20 @@
 #include <numeric>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/input_file.hpp"
+#include "base/text.hpp"
 
 namespace dbench::base {
 namespace {
 
-constexpr uintmax_t kMaxTextBytes = uintmax_t{1} << 30;  // Bytes of a spec or of a graph file.
-constexpr const char* kTooLarge = "it is larger than 1 GiB";
+// Returns at most 160 characters of a text.
+std::string shortened(std::string text) {
+    if (text.size() > 160) text = text.substr(0, 157) + "...";
+    return text;
+}
 
 size_t edit_distance(const std::string& a, const std::string& b) {
     std::vector<size_t> row(b.size() + 1);
@@ -31,6 +37,61 @@ size_t edit_distance(const std::string& a, const std::string& b) {
         }
     }
     return row.back();
+}
+
+// Words that other programs use for a name of this program, both without separators.
+constexpr std::pair<const char*, const char*> kSynonyms[] = {
+    {"gpu", "cuda"},
+    {"nvidia", "cuda"},
+    {"host", "cpu"},
+    {"fp32", "float32"},
+    {"f32", "float32"},
+    {"float", "float32"},
+    {"single", "float32"},
+    {"fp64", "float64"},
+    {"f64", "float64"},
+    {"double", "float64"},
+    {"fp16", "float16"},
+    {"f16", "float16"},
+    {"half", "float16"},
+    {"bf16", "bfloat16"},
+    {"allreduce", "centralized"},
+    {"ddp", "centralized"},
+    {"centralised", "centralized"},
+    {"dpsgd", "dsgd"},
+    {"gossip", "dsgd"},
+    {"decentralized", "dsgd"},
+    {"gt", "gradienttracking"},
+    {"dsgt", "gradienttracking"},
+    {"full", "complete"},
+    {"fullyconnected", "complete"},
+    {"clique", "complete"},
+    {"cycle", "ring"},
+    {"line", "path"},
+    {"chain", "path"},
+    {"mesh", "grid"},
+    {"er", "erdosrenyi"},
+    {"random", "erdosrenyi"},
+    {"smallworld", "wattsstrogatz"},
+    {"cube", "hypercube"},
+    {"onepeer", "onepeerexponential"},
+    {"iid", "shuffled"},
+    {"noniid", "dirichlet"},
+    {"false", "off"},
+    {"none", "off"},
+    {"never", "off"},
+    {"true", "on"},
+};
+
+// Returns a word in lower case without its separators.
+std::string plain_word(const std::string& word) {
+    std::string out;
+    for (const char c : word) {
+        if (c != '_' && c != '-' && c != '.' && c != ' ') {
+            out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        }
+    }
+    return out;
 }
 
 /// Replaces each byte that is not ASCII by a question mark, because invalid UTF-8 must not be
@@ -61,9 +122,13 @@ Json parse_json(const std::string& text, const std::string& where) {
         }
         if (event == Json::parse_event_t::object_start) keys.emplace_back();
         if (event == Json::parse_event_t::object_end) keys.pop_back();
+        if (event == Json::parse_event_t::key && keys.back().size() >= kMaxKeys) {
+            throw UserError(where + ": an object has more than " + std::to_string(kMaxKeys) +
+                            " keys (no spec needs so many): use fewer");
+        }
         if (event == Json::parse_event_t::key &&
             !keys.back().insert(value.get<std::string>()).second) {
-            throw UserError(where + ": the key '" + value.get<std::string>() +
+            throw UserError(where + ": the key '" + shortened(value.get<std::string>()) +
                             "' appears twice in one object (only one can be used): remove one");
         }
         return true;
@@ -80,9 +145,9 @@ Json parse_json(const std::string& text, const std::string& where) {
             reason = reason.substr(colon + 2);
         }
         throw UserError(where + ": not valid JSON at line " + std::to_string(line) + ", column " +
-                        std::to_string(column) + " (" + printable(reason) + ")");
+                        std::to_string(column) + " (" + shortened(printable(reason)) + ")");
     } catch (const Json::out_of_range& error) {
-        throw UserError(where + ": " + reason_of(error) +
+        throw UserError(where + ": " + shortened(reason_of(error)) +
                         " (the largest number is 1.8e308): write a smaller one");
     }
 }
@@ -103,7 +168,8 @@ bool is_utf8(const std::string& text) {
     }
 }
 
-std::string read_text(const std::string& path) {
+std::string read_text(const std::string& path, size_t most) {
+    const std::string too_large = "it is larger than " + bytes_text(static_cast<double>(most));
     const auto refuse = [&](const std::string& problem) {
         throw UserError(path + ": cannot be read (" + problem +
                         "): check the path and its permissions");
@@ -113,28 +179,30 @@ std::string read_text(const std::string& path) {
         errno = 0;
         std::ifstream file(path, std::ios::binary);
         std::string piece(1 << 16, '\0');
-        while (file && text.size() <= kMaxTextBytes) {
+        while (file && text.size() <= most) {
             file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
             text.append(piece, 0, static_cast<size_t>(file.gcount()));
         }
-        if (!file.eof()) refuse(file ? kTooLarge : std::strerror(errno ? errno : EIO));
+        if (!file.eof()) refuse(file ? too_large : std::string(std::strerror(errno ? errno : EIO)));
         return text;
     }
     const InputFile file(path);
     file.require();
-    if (static_cast<uintmax_t>(file.size()) > kMaxTextBytes) refuse(kTooLarge);
+    if (static_cast<size_t>(file.size()) > most) refuse(too_large);
     // Files of /proc and /sys have size 0, so reading goes on until the file ends.
     for (int64_t piece = file.size() + 1;; piece = 1 << 16) {
         const size_t before = text.size();
         text.resize(before + static_cast<size_t>(piece));
         const int64_t got = file.read(static_cast<int64_t>(before), piece, text.data() + before);
         text.resize(before + static_cast<size_t>(got));
-        if (text.size() > kMaxTextBytes) refuse(kTooLarge);
+        if (text.size() > most) refuse(too_large);
         if (got < piece) return text;
     }
 }
 
-Json read_json(const std::string& path) { return parse_json(read_plain_text(path), path); }
+Json read_json(const std::string& path) {
+    return parse_json(without_byte_order_mark(read_text(path, kMaxJsonBytes), path), path);
+}
 
 std::string short_text(const Json& value) {
     std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -144,13 +212,33 @@ std::string short_text(const Json& value) {
 
 std::string suggest_name(const std::string& name, const std::vector<std::string>& names) {
     if (names.empty()) return "";
-    const auto best =
-        std::min_element(names.begin(), names.end(), [&](const auto& a, const auto& b) {
-            return edit_distance(name, a) < edit_distance(name, b);
-        });
-    if (edit_distance(name, *best) <= std::max<size_t>(2, name.size() / 3)) {
-        return "; did you mean '" + *best + "'?";
+    const auto meant = [](const std::string& other) { return "; did you mean '" + other + "'?"; };
+    const std::string wanted = plain_word(name.substr(0, 100));
+    for (const auto& each : names) {
+        if (plain_word(each) == wanted) return meant(each);
     }
+    for (const auto& [word, synonym] : kSynonyms) {
+        if (wanted != word) continue;
+        for (const auto& each : names) {
+            if (plain_word(each) == synonym) return meant(each);
+        }
+    }
+    const std::string given = name.substr(0, 100);
+    const auto distance = [&](const std::string& each) { return edit_distance(given, each); };
+    const auto best =
+        std::min_element(names.begin(), names.end(),
+                         [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
+    const size_t least = distance(*best);
+    // A name in which every letter differs is not similar, however short it is.
+    const bool similar = least < std::max(given.size(), best->size());
+    if (similar && least <= 1) return meant(*best);
+    const std::string* begun = nullptr;  // the shortest name that begins with the given word
+    for (const auto& each : names) {
+        const bool begins = wanted.size() >= 3 && plain_word(each).starts_with(wanted);
+        if (begins && (!begun || each.size() < begun->size())) begun = &each;
+    }
+    if (begun) return meant(*begun);
+    if (similar && least <= std::max<size_t>(2, given.size() / 3)) return meant(*best);
     std::string list;
     for (const auto& each : names) list += (list.empty() ? "" : ", ") + each;
     return "; choose from: " + list;

@@ -10,11 +10,19 @@ namespace {
 std::atomic<int> log_rank{0};
 std::atomic<bool> log_quiet{false};
 
+// Leaves out the middle of a text that nobody would read, such as a name of a million letters.
+std::string bounded(const std::string& text) {
+    constexpr size_t kFirst = 6000, kLast = 2000;
+    if (text.size() <= kFirst + kLast) return text;
+    return text.substr(0, kFirst) + " ... (" + std::to_string(text.size() - kFirst - kLast) +
+           " characters left out) ... " + text.substr(text.size() - kLast);
+}
+
 // One write call per line, so that lines of several ranks do not interleave.
 void line(const char* kind, const std::string& text) {
     std::string out = "dbench";
     if (log_rank > 0) out += " [rank " + std::to_string(log_rank) + "]";
-    out += std::string(kind) + text + "\n";
+    out += std::string(kind) + bounded(text) + "\n";
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, out.data(), out.size());
 }
 

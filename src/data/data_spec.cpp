@@ -1,5 +1,6 @@
 #include "data/data_spec.hpp"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
@@ -21,23 +22,30 @@ Parameter token_batch() {
         .at_least(1);
 }
 
+// Returns 8.0 as 8, and any other value unchanged.
+Json without_point(const Json& given) {
+    const double value = given.is_number_float() ? given.get<double>() : 0.5;
+    const bool whole = value == std::floor(value) && std::abs(value) <= 0x1p53;
+    return whole ? Json(static_cast<int64_t>(value)) : given;
+}
+
 Json resolve_batch_size(const Json& given, const std::string& pointer) {
     const bool keyed = given.is_object() && given.size() == 1 &&
                        (given.contains("global") || given.contains("tokens"));
-    if (!keyed && given != "full" && !given.is_number_integer()) {
+    const Json number = without_point(keyed ? given.begin().value() : given);
+    if (!keyed && given != "full" && !number.is_number_integer()) {
         throw UserError(pointer +
                         ": must be a whole number, {\"global\": G}, {\"tokens\": T} or \"full\" "
                         "(found " +
                         base::short_text(given) + ")");
     }
     if (given.is_string()) return given;
-    const Json& number = keyed ? given.begin().value() : given;
     const std::string at = keyed ? pointer + "/" + given.begin().key() : pointer;
     if (!number.is_number_integer()) {
         throw UserError(at + ": must be a whole number (found " + base::short_text(number) + ")");
     }
-    base::resolve_value(number, at, Parameter::integer("", "", "").at_least(1));
-    return given;
+    const Json whole = base::resolve_value(number, at, Parameter::integer("", "", "").at_least(1));
+    return keyed ? Json{{given.begin().key(), whole}} : whole;
 }
 
 Json resolve_partition(const Json& given, const std::string& pointer) {

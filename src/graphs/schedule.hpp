@@ -65,6 +65,8 @@ public:
     /// otherwise null.
     virtual StagedSchedule* staged() { return nullptr; }
     const StagedSchedule* staged() const { return const_cast<Schedule*>(this)->staged(); }
+    /// The graph of whose links every round uses a random part, if there is one; otherwise null.
+    virtual const Schedule* drawn_from() const { return nullptr; }
     /// sqrt(||E[W'W] - J/n||_2) of a random sequence, if known; otherwise a negative number.
     virtual double rho_expected() const { return -1; }
 };

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "base/input_file.hpp"
@@ -16,6 +17,46 @@ constexpr size_t kMostNumbers = 1 << 28;
 
 [[noreturn]] void refuse(const std::string& path, const std::string& problem) {
     throw base::UserError(path + ": " + problem);
+}
+
+// Returns the word that starts at `at`, of at most 40 characters, for messages.
+std::string word_at(const char* at, const char* stop) {
+    std::string word;
+    while (at < stop && std::strchr(" \t\r,;", *at) == nullptr && word.size() < 40) word += *at++;
+    for (char& c : word) {
+        if (static_cast<unsigned char>(c) < 32 || static_cast<unsigned char>(c) > 126) c = '?';
+    }
+    return word;
+}
+
+// Reads the attributes of an edge as networkx writes them after its nodes, such as
+// "{'weight': 0.3}": appends the weight to the row, and leaves out all other attributes.
+void read_attributes(std::string_view text, std::vector<double>& row) {
+    for (const char* key : {"'weight':", "\"weight\":"}) {
+        const size_t found = text.find(key);
+        if (found == text.npos) continue;
+        const char* at = text.data() + found + std::strlen(key);
+        const char* stop = text.data() + text.size();
+        while (at < stop && *at == ' ') ++at;
+        double value = 0;
+        if (std::from_chars(at, stop, value).ec == std::errc() && std::isfinite(value)) {
+            row.push_back(value);
+        }
+        return;
+    }
+}
+
+// Throws UserError for a text that is plainly no table of numbers.
+void refuse_other_formats(const std::string& content, const std::string& path) {
+    if (content.starts_with("\xff\xfe") || content.starts_with("\xfe\xff")) {
+        refuse(path, "is UTF-16 text, which is not read: save it as UTF-8");
+    }
+    const size_t first = content.find_first_not_of(" \t\r\n");
+    if (first == content.npos || content[first] != '<') return;
+    refuse(path,
+           "is an XML file such as GraphML, which is not read: write a list of edges, in networkx "
+           "by nx.write_weighted_edgelist(nx.convert_node_labels_to_integers(G), PATH), or "
+           "nx.write_edgelist(..., data=False) if edges have no weights");
 }
 
 }  // namespace
@@ -43,8 +84,9 @@ NumberTable parse_npy(const std::string& content, const std::string& path) {
 
 NumberTable parse_text(const std::string& content, const std::string& path) {
     NumberTable table;
+    refuse_other_formats(content, path);
     size_t line = 0;
-    for (size_t start = 0; start < content.size();) {
+    for (size_t start = content.starts_with("\xef\xbb\xbf") ? 3 : 0; start < content.size();) {
         const size_t end = std::min(content.find('\n', start), content.size());
         ++line;
         std::vector<double> row;
@@ -55,13 +97,20 @@ NumberTable parse_text(const std::string& content, const std::string& path) {
                 ++at;
                 continue;
             }
+            if (*at == '{' && row.size() == 2) {
+                read_attributes({at, stop}, row);
+                break;
+            }
+            const char* word = at;
             if (*at == '+') ++at;
             double value = 0;
             const auto [next, error] = std::from_chars(at, stop, value);
-            if (error != std::errc() || !std::isfinite(value)) {
-                refuse(path, "line " + std::to_string(line) +
-                                 ": not a finite number; rows are numbers separated by blanks or "
-                                 "commas, comments begin with #");
+            const bool ends = next == stop || std::strchr(" \t\r,;{", *next) != nullptr;
+            if (error != std::errc() || !std::isfinite(value) || !ends) {
+                refuse(path, "line " + std::to_string(line) + ": '" + word_at(word, stop) +
+                                 "' is not a finite number (rows are numbers separated by blanks "
+                                 "or commas, comments begin with #): number the nodes from 0; "
+                                 "networkx does so by nx.convert_node_labels_to_integers(G)");
             }
             row.push_back(value);
             at = next;

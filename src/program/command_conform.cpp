@@ -62,7 +62,7 @@ int command_conform(comm::World& world, const ConformArguments& arguments) {
     options.replicas = arguments.n;
     options.thorough = !arguments.quick;
     if (!arguments.graph.empty()) {
-        options.graph = graphs::resolve_graph(parse_member(arguments.graph), "--graph");
+        options.graph = graphs::resolve_graph(parse_member(arguments.graph, "graphs"), "--graph");
     }
     if (world.size() > arguments.n) {
         throw base::UserError("conform: " + std::to_string(world.size()) + " ranks for " +

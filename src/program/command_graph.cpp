@@ -35,13 +35,15 @@ void add_gpus_per_node(Json& spec, int gpus_per_node) {
 
 Json spec_of(const GraphArguments& a) {
     Json spec{{"type", a.type}};
-    for (const auto& [key, text] : a.parameters) spec[key] = parse_value(text);
+    for (const auto& [key, text] : a.parameters) {
+        spec[key] = parse_member_key("graphs", a.type, key, text);
+    }
     add_gpus_per_node(spec, a.gpus_per_node);
     return spec;
 }
 
 Json compared_spec(const std::string& words, int gpus_per_node) {
-    Json spec = parse_member(words);
+    Json spec = parse_member(words, "graphs");
     add_gpus_per_node(spec, gpus_per_node);
     return spec;
 }
@@ -111,7 +113,7 @@ GraphReport report_on(const std::string& name, const Json& spec, const GraphArgu
     l.json = graphs::to_json(l.certificate);
     if (!a.algorithm.empty()) {
         const Json algorithm =
-            algorithms::resolve_algorithm(parse_member(a.algorithm), "--algorithm");
+            algorithms::resolve_algorithm(parse_member(a.algorithm, "algorithms"), "--algorithm");
         const auto growth = growth_on(algorithm, *l.schedule);
         l.json.update(stability_json(algorithm, growth));
         l.growth = stability_text(algorithm, growth);

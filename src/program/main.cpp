@@ -1,6 +1,7 @@
 // The program dbench: parses the command line and calls a subcommand (commands.hpp).
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -8,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
+#include "base/path_text.hpp"
 #include "comm/transport/launcher.hpp"
 #include "data/byte_pairs.hpp"
 #include "program/commands.hpp"
@@ -107,6 +109,18 @@ std::vector<std::pair<std::string, std::string>> graph_parameters(
     return out;
 }
 
+// Throws UserError if a word of the command line names no command of `app`.
+void refuse_unknown_command(const CLI::App& app, const std::string& word) {
+    std::vector<std::string> names;
+    for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+    if (word.starts_with("-") || std::find(names.begin(), names.end(), word) != names.end()) return;
+    if (word.ends_with(".json")) {
+        throw base::UserError(word + ": is not a command: try dbench run " + word +
+                              ", or dbench check " + word);
+    }
+    throw base::UserError("'" + word + "' is not a command" + base::suggest_name(word, names));
+}
+
 int dispatch(int argc, char** argv) {
     CLI::App app{
         "DBench trains n model replicas with centralized or decentralized SGD and records "
@@ -152,7 +166,7 @@ int dispatch(int argc, char** argv) {
                      "compare several graphs: A,B,C, each of them TYPE or TYPE:KEY=VALUE:...")
         ->delimiter(',')
         ->excludes(type_option);
-    graph_command->add_option("--n", graph.n, "number of replicas")
+    graph_command->add_option("-n,--n", graph.n, "number of replicas")
         ->required()
         ->check(CLI::Range(1, 1 << 24));
     graph_command->add_option("--seed", graph.seed, "seed of random graphs");
@@ -211,7 +225,7 @@ int dispatch(int argc, char** argv) {
     conform_command->add_option(
         "--graph", conform.graph,
         "TYPE or TYPE:KEY=VALUE:... (default: ring or path, as the algorithm needs)");
-    conform_command->add_option("--n", conform.n, "number of replicas (default: 8)")
+    conform_command->add_option("-n,--n", conform.n, "number of replicas (default: 8)")
         ->check(CLI::Range(2, 256));
     conform_command->add_flag("--quick", conform.quick,
                               "skip the checks that need thousands of iterations (bias, noise)");
@@ -277,6 +291,8 @@ int dispatch(int argc, char** argv) {
     doctor_command->footer(kDoctorExamples);
     auto* version_command = app.add_subcommand("version", "print version, build and libraries");
 
+    if (argc > 1) refuse_unknown_command(app, argv[1]);
+    if (argc > 2 && std::string(argv[1]) == "data") refuse_unknown_command(*data_command, argv[2]);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -301,6 +317,9 @@ int dispatch(int argc, char** argv) {
         graph.parameters = graph_parameters(graph_command->remaining());
         return program::command_graph(graph);
     }
+    base::check_path_text(packing.file, "FILE");
+    base::check_path_text(pieces.output, "--output");
+    base::check_path_text(doctor_links, "--links");
     if (pack_command->parsed()) return program::command_data_pack(packing);
     if (pieces_command->parsed()) return program::command_data_pieces(pieces);
     if (verify_command->parsed()) return program::command_data_verify(verified);

@@ -5,9 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "algorithms/algorithm.hpp"
 #include "algorithms/compatibility.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/path_text.hpp"
+#include "graphs/proof/agreement.hpp"
 #include "program/rank_placement.hpp"
 #include "program/stability.hpp"
 
@@ -53,6 +56,24 @@ void certify(PreparedRun& s) {
     }
 }
 
+// Throws UserError if replicas can never agree over the graph, although the algorithm averages over
+// nothing else; only warns if the spec sets `allow_disconnected`.
+void check_agreement(const PreparedRun& s, const graphs::RunFacts& run) {
+    const auto found = graphs::find_disagreement(*s.graph);
+    if (!found) return;
+    const auto* row = base::find_entry(algorithms::algorithm_table(),
+                                       s.spec.algorithm.at("type").get<std::string>());
+    if (row->schedule && graphs::connects_all(*row->schedule(s.spec.algorithm, s.graph, run))) {
+        return;
+    }
+    const std::string what = "/graph: " + graphs::graph_title(s.spec.graph) + ": " + found->reason;
+    if (!s.spec.run.allow_disconnected) {
+        throw UserError(what + ": " + found->remedy +
+                        ", or accept it with \"allow_disconnected\": true");
+    }
+    base::warn(what);
+}
+
 // Repeats certificate and growth on a process that became rank 0 by the placement. The former rank
 // 0 has already checked that they are acceptable.
 void certify_on_new_root(PreparedRun& s) {
@@ -66,10 +87,11 @@ Spec read(const std::string& path, const RunArguments& arguments) {
     try {
         Spec spec = resolve_spec(read_spec(path, arguments.settings), default_name(path));
         const fs::path output = arguments.output;
+        if (several) base::check_path_text(arguments.output, "--output");
         if (several && !output.empty()) {
             spec.output = (output / fs::path(spec.output).filename()).string();
         } else if (!output.empty()) {
-            spec.output = arguments.output;
+            spec.output = output_path(arguments.output, spec.run.name, "--output");
         }
         if (!base::is_utf8(spec.output)) {
             throw UserError(
@@ -154,6 +176,7 @@ PreparedRun prepare_run(comm::World& world, Spec spec, train::DevicePurpose use)
         s.graph = graphs::make_graph(s.spec.graph, context, "/graph");
         if (world.rank() != 0) return;
         certify(s);
+        check_agreement(s, run);
         s.growth = check_stability(s.spec, *s.graph, context);
     };
     const bool planned = graphs::depends_on_run(s.spec.graph);

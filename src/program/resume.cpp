@@ -51,9 +51,9 @@ std::string difference(Json a, Json b, bool other_replicas, bool other_device) {
 }  // namespace
 
 std::vector<std::string> entries_free_to_change(const Json& spec) {
-    std::vector<std::string> free = {"/checkpoint", "/output",       "/notes",
-                                     "/name",       "/device",       "/placement",
-                                     "/capture",    "/data/threads", "/data/resident"};
+    std::vector<std::string> free = {
+        "/checkpoint", "/output",  "/notes",        "/name",          "/device",
+        "/placement",  "/capture", "/data/threads", "/data/resident", "/allow_disconnected"};
     if (!delays_change_results(spec)) free.push_back("/delays");
     return free;
 }

@@ -10,9 +10,11 @@
 #include "algorithms/learning_rates/schedule.hpp"
 #include "algorithms/optimizers/optimizer.hpp"
 #include "base/error.hpp"
+#include "base/path_text.hpp"
 #include "data/data_spec.hpp"
 #include "data/dataset.hpp"
 #include "graphs/schedule.hpp"
+#include "program/spec_keys.hpp"
 #include "program/spec_merge.hpp"
 #include "program/spec_tables.hpp"
 
@@ -41,6 +43,7 @@ Json read_chain(const std::string& path, std::set<std::string>& seen) {
     if (!spec.is_object()) throw UserError(path + ": must hold a JSON object");
     if (!spec.contains("base")) return spec;
     if (!spec["base"].is_string()) throw UserError(path + ": /base must be a path (a string)");
+    base::check_path_text(spec["base"].get<std::string>(), path + ": /base");
     const fs::path base_path = fs::path(path).parent_path() / spec["base"].get<std::string>();
     Json whole = read_chain(base_path.string(), seen);
     spec.erase("base");
@@ -52,12 +55,28 @@ Json read_chain(const std::string& path, std::set<std::string>& seen) {
     return whole;
 }
 
-std::string fill_name(std::string output, const std::string& name) {
-    const std::string mark = "{name}";
-    for (size_t at; (at = output.find(mark)) != std::string::npos;) {
-        output.replace(at, mark.size(), name);
+// Throws UserError if a string of the spec, all of whose strings but the notes may be paths, has
+// the notation of a shell. `pointer` names the value.
+void check_paths(const Json& value, const std::string& pointer) {
+    if (value.is_string()) {
+        const bool output = pointer == "/output";
+        base::check_path_text(
+            value.get<std::string>(), pointer,
+            output ? std::vector<std::string>{"name"} : std::vector<std::string>{});
     }
-    return output;
+    if (!value.is_structured()) return;
+    for (const auto& item : value.items()) {
+        const std::string here = pointer + "/" + item.key();
+        if (here != "/notes" && here != "/name") check_paths(item.value(), here);
+    }
+}
+
+// An optimizer without a type is sgd.
+Json with_optimizer_type(Json optimizer) {
+    if (!optimizer.is_object() || optimizer.contains("type")) return optimizer;
+    Json out{{"type", "sgd"}};
+    out.update(optimizer);
+    return out;
 }
 
 // Returns the value of a key of outer_parameters, or its default. Throws UserError if the key is
@@ -176,7 +195,9 @@ Spec assemble_spec(Json resolved, Json algorithm, Json graph, std::string output
     return spec;
 }
 
-Spec resolve_spec(const Json& given, const std::string& default_name) {
+namespace {
+
+Spec resolve_known(const Json& given, const std::string& default_name) {
     const auto& own = train::RunSpec::section().parameters();
     // Unknown keys are reported first, because a misspelt key often explains a missing one.
     std::vector<std::string> keys;
@@ -184,10 +205,10 @@ Spec resolve_spec(const Json& given, const std::string& default_name) {
     std::erase(keys, "base");  // already resolved when the file was read
     for (const auto& item : given.items()) {
         if (std::find(keys.begin(), keys.end(), item.key()) == keys.end()) {
-            throw UserError("/" + item.key() + ": unknown key" +
-                            base::suggest_name(item.key(), keys));
+            throw base::UnknownKey("", item.key(), keys);
         }
     }
+    check_paths(given, "");
     Json plain = {{"name", default_name}};
     for (const auto& p : own) {
         if (given.contains(p.name)) plain[p.name] = given.at(p.name);
@@ -202,7 +223,8 @@ Spec resolve_spec(const Json& given, const std::string& default_name) {
         base::resolve_member(outer(given, "model"), "/model", "model", family("models").entries);
     out["data"] = data::resolve_data(outer(given, "data"), "/data");
     resolve_method(given, spec);
-    out["optimizer"] = algorithms::resolve_optimizer(outer(given, "optimizer"), "/optimizer");
+    out["optimizer"] =
+        algorithms::resolve_optimizer(with_optimizer_type(outer(given, "optimizer")), "/optimizer");
     algorithms::Facts facts = algorithms::facts_of(spec.algorithm);
     facts.optimizer = algorithms::optimizer_facts(out["optimizer"]);
     algorithms::require_compatible(facts);
@@ -213,9 +235,29 @@ Spec resolve_spec(const Json& given, const std::string& default_name) {
     facts.independent_start = out.at("init") == "independent";
     facts.message = algorithms::message_facts(out.at("message"));
     algorithms::require_compatible(facts);
-    spec.output = fill_name(plain["output"], plain["name"]);
+    spec.output = output_path(plain["output"], plain["name"], "/output");
     return assemble_spec(std::move(spec.resolved), std::move(spec.algorithm), std::move(spec.graph),
                          std::move(spec.output));
+}
+
+}  // namespace
+
+std::string output_path(std::string output, const std::string& name, const std::string& where) {
+    base::check_path_text(output, where, {"name"});
+    const std::string mark = "{name}";
+    for (size_t at; (at = output.find(mark)) != std::string::npos;) {
+        output.replace(at, mark.size(), name);
+    }
+    return output;
+}
+
+Spec resolve_spec(const Json& given, const std::string& default_name) {
+    try {
+        return resolve_known(given, default_name);
+    } catch (const base::UnknownKey& error) {
+        throw UserError(error.pointer + "/" + error.key.substr(0, 200) + ": unknown key" +
+                        suggest_key(given, error.pointer, error.key, error.names));
+    }
 }
 
 }  // namespace dbench::program

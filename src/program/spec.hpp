@@ -41,6 +41,10 @@ std::vector<base::Parameter> spec_parameters();
 /// order. Prints a notice for keys that a changed type drops. Throws UserError.
 base::Json read_spec(const std::string& path, const std::vector<std::string>& settings);
 
+/// Returns the path of the result file, with {name} filled in. Throws UserError, which begins with
+/// `where`, if the path has another placeholder or the notation of a shell.
+std::string output_path(std::string output, const std::string& name, const std::string& where);
+
 /// Assembles a spec from parts that another rank has resolved.
 Spec assemble_spec(base::Json resolved, base::Json algorithm, base::Json graph, std::string output);
 

@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "program/parse_member.hpp"
+#include "program/spec_keys.hpp"
 #include "program/spec_tables.hpp"
 
 namespace dbench::program {
@@ -27,18 +28,21 @@ void drop_foreign_keys(Json& object, const std::string& pointer, const std::stri
     std::vector<std::string> keys;
     const std::string type = type_of(object);
     if (type.empty() || type == old_type || !family_keys(pointer, type, keys)) return;
+    constexpr size_t kMostNamed = 8;
     std::string dropped;
+    size_t count = 0;
     Json kept = Json::object();
     for (const auto& item : object.items()) {
         const bool known =
             item.key() == "type" || std::find(keys.begin(), keys.end(), item.key()) != keys.end();
         if (known) {
             kept[item.key()] = item.value();
-        } else {
-            dropped += (dropped.empty() ? "" : ", ") + item.key();
+        } else if (++count <= kMostNamed) {
+            dropped += (dropped.empty() ? "" : ", ") + item.key().substr(0, 100);
         }
     }
     if (dropped.empty()) return;
+    if (count > kMostNamed) dropped += " and " + std::to_string(count - kMostNamed) + " more";
     base::notice(pointer + ": type is now '" + type + "', which has no " + dropped + ": dropped");
     object = kept;
 }
@@ -71,8 +75,8 @@ void merge_at(Json& target, const Json& patch, const std::string& pointer) {
     }
     // A duration or batch size in another unit replaces the old one instead of being merged.
     const bool one_of = target.is_object() && patch.is_object() && target.size() == 1 &&
-                        patch.size() == 1 && target.begin().key() != patch.begin().key() &&
-                        patch.begin()->is_number();
+                        patch.size() == 1 &&
+                        are_alternatives(target.begin().key(), patch.begin().key());
     if (!target.is_object() || !patch.is_object() || one_of) {
         target = patch;
         return;
@@ -97,16 +101,6 @@ void merge_spec(Json& target, const Json& patch) {
 }
 
 namespace {
-
-std::vector<std::string> keys_of(const std::string& pointer) {
-    std::vector<std::string> keys;
-    for (size_t at = 0; at < pointer.size();) {
-        const size_t end = std::min(pointer.find('/', at + 1), pointer.size());
-        keys.push_back(pointer.substr(at + 1, end - at - 1));
-        at = end;
-    }
-    return keys;
-}
 
 // Throws UserError if the pointer has an index beyond the end of a list by more than one: JSON
 // would fill the gap with nulls.
@@ -156,7 +150,7 @@ std::string pointer_of(const std::string& key) {
 void apply_setting(Json& target, const std::string& setting) {
     const size_t equals = setting.find('=');
     if (equals == 0 || equals == std::string::npos) {
-        throw base::UserError("--set " + setting +
+        throw base::UserError("--set " + setting.substr(0, 200) +
                               ": not of the form KEY=VALUE, such as graph.type=torus");
     }
     const std::string pointer = pointer_of(setting.substr(0, equals));
@@ -170,14 +164,15 @@ void apply_setting(Json& target, const std::string& setting) {
                               " keys, more than any spec: shorten it");
     }
     check_indices(target, pointer, where);
-    Json value = Json::accept(text, true) ? base::parse_json(text, where) : Json(text);
+    const auto declared = parameter_at(target, pointer);
+    Json value = parse_value(text, declared ? &*declared : nullptr, where);
     if (value.is_string() && is_family(pointer) && text.find(':') != text.npos) {
-        value = parse_member(value.get<std::string>());
+        value = parse_member(value.get<std::string>(), family_at(pointer)->plural);
     }
 
     const size_t slash = pointer.rfind('/');
     const std::string parent = pointer.substr(0, slash), key = pointer.substr(slash + 1);
-    if (key.empty()) throw base::UserError("--set " + setting + ": the pointer names no key");
+    if (key.empty()) throw base::UserError(where + ": the pointer names no key");
     if (parent.empty()) {  // whole families and plain keys are replaced
         Json patch{{key, value}};
         if (target.contains(key)) target.erase(key);
@@ -196,11 +191,16 @@ void apply_setting(Json& target, const std::string& setting) {
             object["type"] = value;
             drop_foreign_keys(object, parent, old_type);
         } else {
+            Json& object = target[parent_pointer];
+            if (object.is_object() && object.size() == 1 &&
+                are_alternatives(object.begin().key(), key)) {
+                object = Json::object();
+            }
             target[Json::json_pointer(pointer)] = value;
         }
     } catch (const Json::exception& error) {
-        throw base::UserError("--set " + setting + ": cannot be applied (" +
-                              base::reason_of(error) + "): see dbench list spec for the keys");
+        throw base::UserError(where + ": cannot be applied (" + base::reason_of(error) +
+                              "): see dbench list spec for the keys");
     }
 }
 

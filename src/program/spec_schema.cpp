@@ -188,7 +188,8 @@ Json spec_schema() {
     Json required = Json::array(), properties = Json::object();
     for (const Parameter& p : spec_parameters()) {
         if (p.default_json.empty()) required.push_back(p.name);
-        if (!p.family.empty()) properties[p.name] = typed;
+        const bool default_type = p.name == "optimizer";  // sgd
+        if (!p.family.empty() && !default_type) properties[p.name] = typed;
     }
     out["else"] = {{"required", std::move(required)}, {"properties", std::move(properties)}};
     out["$defs"] = std::move(definitions);

@@ -34,6 +34,12 @@ const Family& family(const std::string& plural) {
                          [&](const Family& f) { return f.plural == plural; });
 }
 
+const Family* family_at(const std::string& pointer) {
+    const auto found = std::find_if(families().begin(), families().end(),
+                                    [&](const Family& f) { return f.pointer == pointer; });
+    return found == families().end() ? nullptr : &*found;
+}
+
 bool family_keys(const std::string& pointer, const std::string& type,
                  std::vector<std::string>& keys) {
     for (const Family& f : families()) {

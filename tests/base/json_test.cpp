@@ -78,6 +78,12 @@ TEST_CASE("suggest_name() proposes a similar name, or else lists all names") {
     // A name is near if at most a third of its letters differ, or two letters of a short name.
     CHECK(suggest_name("one_peer_hypertential", names) == "; did you mean 'one_peer_exponential'?");
     CHECK(suggest_name("rats", {"ring"}) == "; choose from: ring");
+    // Case and separators do not count; a word with another name, and a beginning, are known.
+    CHECK(suggest_name("One-Peer-Exponential", names) == "; did you mean 'one_peer_exponential'?");
+    CHECK(suggest_name("gpu", {"auto", "cpu", "cuda"}) == "; did you mean 'cuda'?");
+    CHECK(suggest_name("gpu", {"auto", "cpu"}) == "; did you mean 'cpu'?");
+    CHECK(suggest_name("one_peer", names) == "; did you mean 'one_peer_exponential'?");
+    CHECK(suggest_name("n", {"k", "p"}) == "; choose from: k, p");
 }
 
 }  // namespace dbench::base

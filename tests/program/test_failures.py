@@ -82,6 +82,7 @@ def test_an_error_on_one_rank_ends_all_ranks(dbench):
     (dbench.folder / "identity.txt").write_text("1 0\n0 1\n")
     changes = {"replicas": 2, "model": "least_squares", "implementation": None, "algorithm": "dsgd",
                "graph": {"type": "file", "path": "identity.txt"}, "nonfinite": "stop",
+               "allow_disconnected": True,
                "length": {"iterations": 100000},
                "data": {"type": "regression", "batch_size": 8, "heterogeneity": 1},
                "evaluate": {"every": None},

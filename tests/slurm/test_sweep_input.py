@@ -318,3 +318,9 @@ def test_a_full_disk_is_reported_in_one_line(quick):
         done = subprocess.run(quick.command("plan"), env=quick.environment, cwd=quick.folder,
                               stdout=full, stderr=subprocess.PIPE, text=True, timeout=10)
     assert done.returncode == 2 and done.stderr == "sweep: error: No space left on device\n"
+
+
+@pytest.mark.parametrize("output", ["~/results", "$SCRATCH/results", "${SCRATCH}/x", "r-{seed}"])
+def test_the_notation_of_shells_in_the_output_is_refused(refused, quick, output):
+    given(quick, output=output)
+    assert "/output" in refused() and "write the whole path" in refused()

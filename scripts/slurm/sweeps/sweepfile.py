@@ -18,6 +18,7 @@
 """
 
 import os
+import re
 
 from . import axes as axis
 from .files import NOT_ORDINARY
@@ -42,6 +43,11 @@ def file_of_base(folder, name):
 def folder_of_output(name):
     """Return the absolute path of the output folder, which need not exist yet. The path becomes
     part of batch scripts."""
+    shell = re.search(r"^~|\$\w+|\$\{\w+\}|\{[\w.]+\}", name)
+    if shell and not os.path.lexists(name):
+        raise Problem("/output", f"'{shown(name)}' contains {shell.group()}, which only a shell "
+                      "replaces, or which stands for nothing here",
+                      "write the whole path; placeholders such as {seed} belong to \"name\"")
     path = os.path.abspath(name)
     if not (name + path).isprintable() or "%" in path or "\\" in path:
         raise Problem("/output", f"'{shown(name)}' holds a control character, a '%' or a '\\', or "

@@ -197,7 +197,7 @@ std::unique_ptr<Schedule> make_participation(const ParticipationSpec& spec,
     };
     const int64_t turn = n / std::gcd<int64_t>(n, count);
     const int64_t period = in_order && graph->period() > 0 ? std::lcm(turn, graph->period()) : 0;
-    if (period == 0 || period > kParticipationLongest) return random_sequence(n, draw, -1);
+    if (period == 0 || period > kParticipationLongest) return random_sequence(n, draw, -1, graph);
     std::vector<MatrixPtr> matrices;
     for (int64_t t = 0; t < period; ++t) matrices.push_back(draw(t));
     return cyclic_schedule(std::move(matrices));

@@ -130,7 +130,7 @@ MatrixPtr by_rule(const std::string& rule, const TopologyPtr& topology, const st
         throw base::UserError(
             at + ": '" + rule +
             "' is not defined on this directed graph (its weights are symmetric): "
-            "use uniform or column");
+            "use uniform or column, or an undirected graph");
     }
     if (rule == "metropolis") return metropolis_weights(topology);
     if (rule == "max_degree") {

@@ -235,6 +235,20 @@ Symmetry symmetry(const Schedule& schedule) {
     return all;
 }
 
+bool is_undirected(const Schedule& schedule) {
+    for (const MatrixPtr& matrix : matrices_of(schedule)) {
+        for (int i = 0; i < matrix->size(); ++i) {
+            const auto row = matrix->in(i);
+            const auto column = matrix->out(i);
+            if (!std::equal(row.begin(), row.end(), column.begin(), column.end(),
+                            [](const Link& a, const Link& b) { return a.peer == b.peer; })) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 bool is_tree(const Schedule& schedule) {
     if (schedule.period() != 1) return false;
     Certificate c;

@@ -61,6 +61,9 @@ struct Symmetry {
 };
 Symmetry symmetry(const Schedule& schedule);
 
+/// True if every link of the examined rounds has a link in the other direction, of any weight.
+bool is_undirected(const Schedule& schedule);
+
 /// Returns true if a static graph's links, ignoring direction, connect all replicas without a
 /// cycle.
 bool is_tree(const Schedule& schedule);

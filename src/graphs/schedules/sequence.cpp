@@ -42,12 +42,14 @@ private:
 // Caches the last few rounds, because an iteration requests the same matrix row by row.
 class RandomSequence final : public MatrixSchedule {
 public:
-    RandomSequence(int n, std::function<MatrixPtr(int64_t)> draw, double rho_expected)
-        : n_(n), draw_(std::move(draw)), rho_expected_(rho_expected) {}
+    RandomSequence(int n, std::function<MatrixPtr(int64_t)> draw, double rho_expected,
+                   std::shared_ptr<const Schedule> source)
+        : n_(n), draw_(std::move(draw)), rho_expected_(rho_expected), source_(std::move(source)) {}
     int size() const override { return n_; }
     Round at(int64_t t) const override { return {static_cast<uint64_t>(t), false}; }
     int64_t period() const override { return 0; }
     double rho_expected() const override { return rho_expected_; }
+    const Schedule* drawn_from() const override { return source_.get(); }
     MatrixPtr matrix(Round round) const override {
         const std::lock_guard lock(mutex_);
         auto& [id, kept] = kept_[round.matrix % kept_.size()];
@@ -62,6 +64,7 @@ private:
     int n_;
     std::function<MatrixPtr(int64_t)> draw_;
     double rho_expected_;
+    std::shared_ptr<const Schedule> source_;
     mutable std::mutex mutex_;
     mutable std::array<std::pair<uint64_t, MatrixPtr>, 4> kept_;
 };
@@ -83,8 +86,9 @@ std::unique_ptr<Schedule> random_choice(std::vector<MatrixPtr> matrices,
 }
 
 std::unique_ptr<Schedule> random_sequence(int n, std::function<MatrixPtr(int64_t)> draw,
-                                          double rho_expected) {
-    return std::make_unique<RandomSequence>(n, std::move(draw), rho_expected);
+                                          double rho_expected,
+                                          std::shared_ptr<const Schedule> source) {
+    return std::make_unique<RandomSequence>(n, std::move(draw), rho_expected, std::move(source));
 }
 
 }  // namespace dbench::graphs

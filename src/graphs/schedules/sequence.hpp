@@ -30,8 +30,10 @@ std::unique_ptr<Schedule> random_choice(std::vector<MatrixPtr> matrices,
                                         std::function<size_t(int64_t)> pick);
 
 /// Returns the schedule that uses a new matrix draw(t) in every iteration. `draw` is pure and costs
-/// O(edges). No matrix is used again. `rho_expected` is the value of Schedule::rho_expected.
+/// O(edges). No matrix is used again. `rho_expected` and `source` are the values of
+/// Schedule::rho_expected and Schedule::drawn_from.
 std::unique_ptr<Schedule> random_sequence(int n, std::function<MatrixPtr(int64_t)> draw,
-                                          double rho_expected);
+                                          double rho_expected,
+                                          std::shared_ptr<const Schedule> source = nullptr);
 
 }  // namespace dbench::graphs

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <optional>
+#include <utility>
 
+#include "base/path_text.hpp"
 #include "graphs/table_file.hpp"
 #include "graphs/types/families.hpp"
 
@@ -61,7 +64,8 @@ MatrixPtr given_weights(int n, std::vector<MatrixEntry> entries, const std::stri
         throw base::UserError(path + ": " + row_name(row) + " sums to " +
                               base::short_text(rows[row]) +
                               " (rows, or columns, of a mixing matrix "
-                              "must sum to 1): correct it, or give edges without weights");
+                              "must sum to 1): correct it, or replace the weights by a rule, such "
+                              "as \"weights\": \"metropolis\" (\"column\" for directed edges)");
     }
     for (int i = 0; i < n; ++i) entries.push_back({i, i, 1 - (by_rows ? rows : columns)[i]});
     return explicit_matrix(n, std::move(entries));
@@ -72,7 +76,8 @@ enum class FileFormat : uint8_t { automatic, edges, matrix };
 struct FileSpec : WeightSpec {
     std::string path;
     FileFormat format;
-    bool directed;  ///< Edges without weights lead only in the direction given.
+    /// Edges lead only in the direction given (true) or in both (false). Empty: see is_directed.
+    std::optional<bool> directed;
 
     static const base::Section<FileSpec>& section();
 };
@@ -88,8 +93,12 @@ const base::Section<FileSpec>& FileSpec::section() {
                                   FileFormat::automatic,
                                   "auto: a matrix if the file has n rows of n numbers"),
           &FileSpec::format},
-         {base::Parameter::flag("directed", "false",
-                                "edges without weights: only the direction given"),
+         {base::Parameter::flag(
+              "directed", "null",
+              "lists: true: edges lead only in the direction given; false: in both; null: false, "
+              "but lists with weights that name both directions, or a weight of a replica for "
+              "itself, are used as they are")
+              .or_null(),
           &FileSpec::directed}},
         WeightSpec::section()};
     return keys;
@@ -98,17 +107,22 @@ const base::Section<FileSpec>& FileSpec::section() {
 // True if the spec sets a rule, which overrides weights in the file.
 bool reweighed(const WeightSpec& spec) { return spec.weights != "auto"; }
 
-// Reads lines "to from" or "to from weight", the output format of `dbench graph --edges`.
-std::unique_ptr<Schedule> from_list(const NumberTable& table, const FileSpec& spec,
-                                    const GraphContext& context, const std::string& pointer,
-                                    const std::string& path) {
-    const int n = context.n;
-    const size_t width = table.empty() ? 2 : table.front().size();
-    std::vector<Edge> edges;
+// The lines of a list, and facts about them.
+struct EdgeList {
+    bool weights = false;  ///< Lines are "to from weight".
     std::vector<MatrixEntry> entries;
-    std::set<std::pair<int, int>> seen;
-    std::vector<double> off_diagonal(n, 0.0);
-    bool with_self = false;
+    std::map<std::pair<int, int>, double> given;  ///< by (to, from)
+    bool with_self = false;                       ///< Some line is about one replica alone.
+    bool pairs = false;                           ///< Some edge is given in both directions.
+    bool one_way = false;                         ///< Some edge is given in one direction.
+    std::vector<double> off_diagonal;             ///< Sums of the rows, without the diagonal.
+};
+
+EdgeList edge_list_of(const NumberTable& table, int n, const std::string& path) {
+    const size_t width = table.empty() ? 2 : table.front().size();
+    EdgeList list;
+    list.weights = width == 3;
+    list.off_diagonal.resize(n, 0.0);
     for (size_t r = 0; r < table.size(); ++r) {
         const auto& row = table[r];
         if (row.size() != width || width < 2 || width > 3) {
@@ -119,25 +133,72 @@ std::unique_ptr<Schedule> from_list(const NumberTable& table, const FileSpec& sp
         }
         const int to = replica(row[0], n, r, path);
         const int from = replica(row[1], n, r, path);
-        if (width == 3 && !seen.insert({to, from}).second) {
+        const double weight = list.weights ? row[2] : 1.0;
+        if (!list.given.emplace(std::pair{to, from}, weight).second && list.weights) {
             throw base::UserError(path + ": " + row_name(r) + ": the edge " + std::to_string(to) +
                                   " " + std::to_string(from) + " is given twice: remove one");
         }
-        edges.emplace_back(from, to);
-        if (width == 2) continue;
-        entries.push_back({to, from, row[2]});
-        with_self |= to == from;
-        if (to != from) off_diagonal[to] += row[2];
+        list.entries.push_back({to, from, weight});
+        list.with_self |= to == from;
+        if (to != from) list.off_diagonal[to] += weight;
     }
-    if (width == 2 || reweighed(spec)) {
-        const bool one_way = std::any_of(seen.begin(), seen.end(), [&seen](const auto& edge) {
-            return seen.count({edge.second, edge.first}) == 0;
-        });
-        const bool directed = width == 2 ? spec.directed : one_way;
+    for (const auto& [edge, weight] : list.given) {
+        if (edge.first == edge.second) continue;
+        (list.given.contains({edge.second, edge.first}) ? list.pairs : list.one_way) = true;
+    }
+    return list;
+}
+
+// True if the edges lead only in the direction given. A list with weights in which every edge
+// stands once, as programs write undirected graphs, is undirected. If it is a complete matrix (with
+// weights of replicas for themselves, or rows that sum to 1), or if some edges stand there in both
+// directions, it is used as it is.
+bool is_directed(const EdgeList& list, const FileSpec& spec) {
+    if (spec.directed) return *spec.directed;
+    if (!list.weights) return false;
+    const bool complete =
+        std::all_of(list.off_diagonal.begin(), list.off_diagonal.end(),
+                    [](double sum) { return std::abs(sum - 1) <= kFileSumTolerance; });
+    return list.one_way && (list.pairs || list.with_self || complete);
+}
+
+// Adds the other direction of every edge that is given once. Throws UserError if the two directions
+// of an edge have different weights.
+void make_symmetric(EdgeList& list, const std::string& path) {
+    for (const auto& [edge, weight] : list.given) {
+        const auto [to, from] = edge;
+        const auto back = list.given.find({from, to});
+        if (back != list.given.end() && back->second != weight) {
+            throw base::UserError(
+                path + ": the edges " + std::to_string(to) + " " + std::to_string(from) + " and " +
+                std::to_string(from) + " " + std::to_string(to) + " have the weights " +
+                base::short_text(weight) + " and " + base::short_text(back->second) +
+                " (with \"directed\": false both are the same): correct one, or set "
+                "\"directed\": true");
+        }
+        if (back != list.given.end()) continue;
+        list.entries.push_back({from, to, weight});
+        list.off_diagonal[from] += weight;
+    }
+}
+
+// Reads lines "to from" or "to from weight", the output format of `dbench graph --edges`.
+std::unique_ptr<Schedule> from_list(const NumberTable& table, const FileSpec& spec,
+                                    const GraphContext& context, const std::string& pointer,
+                                    const std::string& path) {
+    const int n = context.n;
+    EdgeList list = edge_list_of(table, n, path);
+    const bool directed = is_directed(list, spec);
+    if (!list.weights || reweighed(spec)) {
+        std::vector<Edge> edges;
+        for (const MatrixEntry& entry : list.entries) edges.emplace_back(entry.from, entry.to);
         return weighted_graph(from_edges(n, edges, directed), spec, pointer);
     }
-    for (int i = 0; i < n && !with_self; ++i) entries.push_back({i, i, 1 - off_diagonal[i]});
-    return static_schedule(apply_lazy(given_weights(n, std::move(entries), path), spec));
+    if (!directed) make_symmetric(list, path);
+    for (int i = 0; i < n && !list.with_self; ++i) {
+        list.entries.push_back({i, i, 1 - list.off_diagonal[i]});
+    }
+    return static_schedule(apply_lazy(given_weights(n, std::move(list.entries), path), spec));
 }
 
 // Reads a matrix of weights. If all numbers are 0 or 1 and rows do not sum to 1, it is an adjacency
@@ -150,6 +211,7 @@ std::unique_ptr<Schedule> from_matrix(const NumberTable& table, const FileSpec& 
     bool adjacency = false;
     bool plain = true;
     bool symmetric = true;
+    bool same_values = true;
     for (int i = 0; i < context.n; ++i) {
         double sum = 0;
         for (int j = 0; j < context.n; ++j) {
@@ -157,11 +219,16 @@ std::unique_ptr<Schedule> from_matrix(const NumberTable& table, const FileSpec& 
             sum += value;
             plain &= value == 0 || value == 1;
             symmetric &= (value != 0) == (table[j][i] != 0);
+            same_values &= std::abs(value - table[j][i]) <= kFileSumTolerance;
             if (value == 0) continue;
             entries.push_back({i, j, value});
             edges.emplace_back(j, i);
         }
         adjacency |= std::abs(sum - 1) > kFileSumTolerance;
+    }
+    if (!spec.directed.value_or(true) && !same_values) {
+        throw base::UserError(pointer + "/directed: is false, but the matrix of " + path +
+                              " is not symmetric: correct the file, or leave the key out");
     }
     if (!reweighed(spec) && (!plain || !adjacency))
         return static_schedule(apply_lazy(given_weights(context.n, entries, path), spec));
@@ -171,6 +238,7 @@ std::unique_ptr<Schedule> from_matrix(const NumberTable& table, const FileSpec& 
 std::unique_ptr<Schedule> make_file(const FileSpec& spec, const GraphContext& context,
                                     const std::string& pointer) {
     const std::string& path = spec.path;
+    base::check_path_text(path, pointer + "/path");
     const NumberTable table = read_numbers(path);
     const bool square = is_matrix(table, static_cast<size_t>(context.n));
     if (spec.format == FileFormat::matrix && !square) {

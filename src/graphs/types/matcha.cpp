@@ -160,7 +160,8 @@ const base::Section<MatchaSpec>& MatchaSpec::section() {
 std::unique_ptr<Schedule> make_matcha(const MatchaSpec& spec, const GraphContext& context,
                                       const std::string& pointer) {
     const int n = context.n;
-    const auto graph = make_graph(spec.graph, context, pointer + "/graph");
+    const std::shared_ptr<const Schedule> graph =
+        make_graph(spec.graph, context, pointer + "/graph");
     if (n == 1) return static_schedule(constant_weights(complete_topology(1), 1.0));
     if (n > kMatchaMostReplicas) {
         throw base::UserError(pointer + ": matcha computes its probabilities and weight up to " +
@@ -190,7 +191,7 @@ std::unique_ptr<Schedule> make_matcha(const MatchaSpec& spec, const GraphContext
         }
         return constant_weights(from_edges(n, active, false), alpha);
     };
-    return random_sequence(n, draw, std::sqrt(square < 1e-14 ? 0 : square));
+    return random_sequence(n, draw, std::sqrt(square < 1e-14 ? 0 : square), graph);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
@@ -30,6 +31,10 @@ Json resolve_name(const Json& given, const std::string& pointer) {
 }
 
 Json resolve_one_seed(const Json& given, const std::string& pointer) {
+    if (given.is_number_float() && given.get<double>() >= 0 && given.get<double>() <= 0x1p53 &&
+        given.get<double>() == std::floor(given.get<double>())) {
+        return given.get<uint64_t>();
+    }
     const bool whole =
         given.is_number_unsigned() || (given.is_number_integer() && given.get<int64_t>() >= 0);
     if (!whole) {
@@ -95,8 +100,9 @@ void read_value(const Json& value, Seeds& out) {
     }
 }
 
-// The result file has at least one row per replica, and a graph has at most this many nodes.
-constexpr double kMostReplicas = 1 << 24;
+// The result file has at least one row per replica, and every command that reads a spec examines
+// its graph row by row: more replicas would keep `dbench check` busy for minutes.
+constexpr double kMostReplicas = 1 << 20;
 
 const base::Section<RunSpec>& RunSpec::section() {
     using R = RunSpec;
@@ -108,7 +114,7 @@ const base::Section<RunSpec>& RunSpec::section() {
         {Parameter::text("notes", "\"\"", "free text, stored in the result file"), &R::notes},
         {Parameter::integer("replicas", "", "how many model replicas to train")
              .at_least(1)
-             .at_most(kMostReplicas, "a graph has at most 2^24 nodes"),
+             .at_most(kMostReplicas, "a run has at most 2^20 replicas"),
          &R::replicas},
         {Parameter::any("seed", "1",
                         "one number, or a number each for init, data, graph, augment, message, "
@@ -172,6 +178,9 @@ const base::Section<RunSpec>& RunSpec::section() {
              "allow_unstable", "false",
              "warn, instead of failing, if the algorithm diverges on the graph at any rate"),
          &R::allow_unstable},
+        {Parameter::flag("allow_disconnected", "false",
+                         "warn, instead of failing, if replicas never agree over the graph"),
+         &R::allow_disconnected},
         {Words<ReductionChoice>("reduction",
                                 {{"auto", ReductionChoice::automatic},
                                  {"reproducible", ReductionChoice::reproducible},

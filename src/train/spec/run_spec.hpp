@@ -57,6 +57,8 @@ struct RunSpec {
     bool allow_biased;
     /// An algorithm that diverges on the graph at any learning rate causes a warning, not an error.
     bool allow_unstable;
+    /// A graph over which replicas never agree causes a warning, not an error.
+    bool allow_disconnected;
     ReductionChoice reduction;
     MessageSpec message;
     bool stop_on_nonfinite;

@@ -102,21 +102,26 @@ public:
 
     std::string digest() const override { return data::digest(base::join_texts(names)); }
 
-    void check() const {
+    std::string contents_digest() const override { return contents_digest_; }
+
+    void check() {
         constexpr int64_t kLongestTail = 4096;  // Some files continue after the end marker.
         constexpr uint8_t kEnd[] = {0xff, 0xd9};
         std::vector<uint8_t> part;
+        std::string seen;
         for (int64_t k = 0; k < size(); ++k) {
             OpenFile file(path(k));
             file.read(0, std::min<int64_t>(file.size(), 8), part);
-            if (looks_like_png(part)) continue;
-            if (!looks_like_jpeg(part)) {
+            const bool is_png = looks_like_png(part);
+            if (!is_png && !looks_like_jpeg(part)) {
                 throw UserError(path(k) + ": is not a JPEG (" + std::to_string(file.size()) +
                                 " bytes with a wrong beginning): convert it, or move it out "
                                 "of the folder");
             }
             const int64_t tail = std::min(file.size(), kLongestTail);
             file.read(file.size() - tail, tail, part);
+            seen += std::to_string(file.size()) + data::digest(part);
+            if (is_png) continue;
             if (std::search(part.begin(), part.end(), std::begin(kEnd), std::end(kEnd)) ==
                 part.end()) {
                 throw UserError(path(k) + ": ends too early (" + std::to_string(file.size()) +
@@ -124,6 +129,7 @@ public:
                                 "it again, or remove it");
             }
         }
+        contents_digest_ = data::digest(seen);
     }
 
 private:
@@ -158,6 +164,7 @@ private:
     }
 
     fs::path folder_;
+    std::string contents_digest_;
 };
 
 }  // namespace

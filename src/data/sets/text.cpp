@@ -57,7 +57,8 @@ DataSets make_text(const TextSpec& spec, const DataSpec&, const DataContext&) {
     const DataFile file = read_text(named_file(spec.path, "path"));
     DataSets sets;
     const auto add_digest = [&](const DataFile& each) {
-        sets.checksums.emplace_back(fs::path(each.path).filename().string(), digest(each.bytes));
+        sets.checksums.emplace_back(fs::path(each.path).filename().string(), digest(each.bytes),
+                                    each.size, each.path);
     };
     add_digest(file);
     const bool own_file = spec.test.has_value();

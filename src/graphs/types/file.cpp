@@ -171,7 +171,7 @@ std::unique_ptr<Schedule> from_matrix(const NumberTable& table, const FileSpec& 
 std::unique_ptr<Schedule> make_file(const FileSpec& spec, const GraphContext& context,
                                     const std::string& pointer) {
     const std::string& path = spec.path;
-    const NumberTable table = read_numbers(path);
+    const NumberTable table = read_numbers(path, context.inputs.get());
     const bool square = is_matrix(table, static_cast<size_t>(context.n));
     if (spec.format == FileFormat::matrix && !square) {
         throw base::UserError(path + ": not a matrix of " + std::to_string(context.n) +

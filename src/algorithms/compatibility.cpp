@@ -292,6 +292,32 @@ Result check_statistics(const Facts& f) {
                    "choose a model without it, such as mlp"};
 }
 
+Result check_normalised_values(const Facts& f) {
+    if (!f.model || !f.data || !f.passes || f.model->normalised_values != 1) return {};
+    const std::string reason =
+        "makes BatchNorm normalise single values (a channel of its last layers has one value for "
+        "each sample, and ";
+    if (f.data->batch_size / f.passes->parts < 2) {
+        return Problem{"/data/batch_size",
+                       reason + "a pass has one sample; the variance of one value is undefined)",
+                       "use batches, and parts of batches, of at least 2 samples"};
+    }
+    if (f.passes->recalibrated_samples == 1) {
+        return Problem{"/evaluate/batch_size",
+                       reason + "/evaluate/batchnorm measures batches of one sample)",
+                       "use batches of at least 2 samples, or \"pooled\" statistics"};
+    }
+    return {};
+}
+
+Result check_scaled_rate(const Facts& f) {
+    if (!f.data || !f.data->token_batches || !f.scaled_rate) return {};
+    return Problem{"/schedule/scale",
+                   "scales the rate by the number of samples in a global batch (/data/batch_size "
+                   "counts tokens)",
+                   "set the rule \"none\" and choose /optimizer/lr for this batch"};
+}
+
 Result check_tokens(const Facts& f) {
     if (!f.data || !f.data->tokens || !f.traits.linearises) return {};
     return Problem{"/data",
@@ -504,6 +530,10 @@ const std::vector<Rule>& compatibility_rules() {
          check_rates},
         {"statistics", "an algorithm that linearises the model requires one without BatchNorm",
          check_statistics},
+        {"normalised values", "BatchNorm normalises at least two values per channel",
+         check_normalised_values},
+        {"scaled rate", "the learning rate scales only with batches that are counted in samples",
+         check_scaled_rate},
         {"tokens", "an algorithm that linearises the model requires one output per sample",
          check_tokens},
         {"full batches", "an algorithm that linearises the model requires equal batches",

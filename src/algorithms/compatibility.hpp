@@ -67,6 +67,9 @@ struct ModelFacts {
     bool carries = false;     ///< State continues from batch to batch.
     bool draws = false;       ///< Dropout.
     bool stacks = true;       ///< LibTorch's vmap can run it.
+    /// Values per channel over which the BatchNorm with the fewest normalises one sample; 0:
+    /// unknown.
+    int64_t normalised_values = 0;
 };
 
 /// The training data and its minibatches.
@@ -75,13 +78,16 @@ struct DataFacts {
     bool tokens = false;  ///< Labels for each position of a text.
     bool ragged = false;  ///< Samples differ in size.
     int64_t batch_size = 1;
-    bool full_batches = false;  ///< A batch is a replica's whole partition.
+    bool full_batches = false;   ///< A batch is a replica's whole partition.
+    bool token_batches = false;  ///< The batch size counts tokens.
 };
 
 /// Requests of the spec about the forward and backward passes.
 struct PassFacts {
     bool smooths_labels = false;
-    int64_t parts = 1;      ///< /data/accumulate
+    int64_t parts = 1;  ///< /data/accumulate
+    /// Samples of a batch that re-estimates BatchNorm's statistics; 0: none does.
+    int64_t recalibrated_samples = 0;
     bool streams = false;   ///< /stacking requests streams.
     bool batched = false;   ///< /stacking requests batched passes.
     bool captured = false;  ///< /capture is on.
@@ -118,6 +124,7 @@ struct Facts {
     std::optional<bool> graph_given = {};  ///< The spec names a graph.
     std::optional<OptimizerFacts> optimizer = {};
     std::optional<int64_t> zero_rate = {};  ///< An iteration in which the learning rate is 0.
+    bool scaled_rate = false;  ///< /schedule/scale: the rate grows with the global batch.
     std::optional<MessageFacts> message = {};
     std::optional<bool> independent_start = {};  ///< /init
     std::optional<MatrixFacts> matrix = {};

@@ -11,6 +11,7 @@
 #include "arena/passes/windows.hpp"
 #include "arena/rows.hpp"
 #include "base/factory_entry.hpp"
+#include "base/input_digest.hpp"
 
 namespace dbench::data {
 
@@ -93,8 +94,9 @@ int64_t numel(const std::vector<int64_t>& shape);
 struct DataSets {
     std::shared_ptr<const Dataset> train, test;
     std::shared_ptr<const Dataset> validation;  ///< Null if no samples are held out.
-    /// File name and digest, for provenance.
-    std::vector<std::pair<std::string, std::string>> checksums;
+    /// Digests of everything that was read, for provenance and for comparing ranks. Together they
+    /// differ if any sample or label differs.
+    std::vector<base::InputDigest> checksums;
     int64_t threads = 1;                     ///< Threads per rank that make batches.
     std::vector<std::string> classes = {};   ///< Names of the classes; empty: they are numbers.
     std::vector<std::string> warnings = {};  ///< Remarks on the contents, such as missing classes.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "data/files.hpp"
 #include "data/jpeg.hpp"
 #include "data/picture.hpp"
 
@@ -145,15 +146,23 @@ void require_photograph(const base::InputFile& file, const std::string& path) {
     refuse_photograph(path, file, "is larger than 1 GiB", "move it out of the folder");
 }
 
-void check_photograph(const std::string& path) {
+std::string check_photograph(const std::string& path) {
     const base::InputFile file(path);
     require_photograph(file, path);
     std::vector<uint8_t> beginning(8);
     beginning.resize(static_cast<size_t>(file.read(0, 8, beginning.data())));
-    if (looks_like_png(beginning)) return check_png(file, path);
-    if (looks_like_jpeg(beginning)) return check_jpeg(file, path);
-    refuse_photograph(path, file, "is not a JPEG (it has a wrong beginning)",
-                      "convert it, or move it out of the folder");
+    if (looks_like_png(beginning)) {
+        check_png(file, path);
+    } else if (looks_like_jpeg(beginning)) {
+        check_jpeg(file, path);
+    } else {
+        refuse_photograph(path, file, "is not a JPEG (it has a wrong beginning)",
+                          "convert it, or move it out of the folder");
+    }
+    const int64_t count = std::min(file.size(), kTail);
+    std::vector<uint8_t> end(static_cast<size_t>(count));
+    end.resize(static_cast<size_t>(file.read(file.size() - count, count, end.data())));
+    return std::to_string(file.size()) + data::digest(beginning) + data::digest(end);
 }
 
 }  // namespace dbench::data

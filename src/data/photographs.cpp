@@ -60,8 +60,12 @@ public:
 
     std::string digest() const override { return data::digest(base::join_texts(names)); }
 
-    void check() const {
-        for (int64_t k = 0; k < size(); ++k) check_photograph(path(k));
+    std::string contents_digest() const override { return contents_digest_; }
+
+    void check() {
+        std::string seen;
+        for (int64_t k = 0; k < size(); ++k) seen += check_photograph(path(k));
+        contents_digest_ = data::digest(seen);
     }
 
 private:
@@ -100,6 +104,7 @@ private:
     }
 
     fs::path folder_;
+    std::string contents_digest_;
 };
 
 }  // namespace

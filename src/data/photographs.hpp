@@ -25,6 +25,9 @@ public:
     virtual std::span<const uint8_t> bytes(int64_t k, std::vector<uint8_t>& buffer) const = 0;
     /// Returns a digest of the collection: of the names in the folders, or of the index of a pack.
     virtual std::string digest() const = 0;
+    /// Returns a digest of the sizes, beginnings and ends of the files in a folder; "" if the files
+    /// were not checked, or if `digest` already depends on what the photographs contain.
+    virtual std::string contents_digest() const { return ""; }
 
     std::vector<std::string> classes;  ///< Sorted.
     std::vector<int32_t> labels;       ///< Index into `classes`, for each photograph.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/factory_entry.hpp"
+#include "base/input_digest.hpp"
 #include "base/run_length.hpp"
 
 namespace dbench::graphs {
@@ -81,6 +82,8 @@ struct GraphContext {
     int n;
     uint64_t seed;  ///< The spec's graph seed.
     RunFacts run = {};
+    /// Receives the digest of each file that the graph is read from. May be null.
+    std::shared_ptr<std::vector<base::InputDigest>> inputs = nullptr;
 };
 
 /// A row of the graph table. `make(spec, context, pointer)` builds the schedule. It throws

@@ -1,5 +1,6 @@
 #include "graphs/table_file.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -121,8 +122,12 @@ NumberTable parse_text(const std::string& content, const std::string& path) {
     return table;
 }
 
-NumberTable read_numbers(const std::string& path) {
+NumberTable read_numbers(const std::string& path, std::vector<base::InputDigest>* inputs) {
     const std::string content = base::read_text(path);
+    const auto same_path = [&](const base::InputDigest& each) { return each.path == path; };
+    if (inputs && std::none_of(inputs->begin(), inputs->end(), same_path)) {
+        inputs->push_back(base::digest_of_file(path, content));
+    }
     return content.rfind("\x93NUMPY", 0) == 0
                ? parse_npy(content, path)
                : parse_text(base::without_byte_order_mark(content, path), path);

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/input_digest.hpp"
+
 namespace dbench::graphs {
 
 /// Rows of finite numbers. Rows have equal length only if the file holds a matrix.
@@ -12,8 +14,9 @@ using NumberTable = std::vector<std::vector<double>>;
 /// Reads a file of numbers. A file that starts with NumPy's magic bytes is a .npy array of one or
 /// two dimensions (float, int, bool, either order). Any other file is text: numbers separated by
 /// blanks, tabs, commas or semicolons, one row per line, with `#` comments. Throws UserError that
-/// names the file, the line and a remedy.
-NumberTable read_numbers(const std::string& path);
+/// names the file, the line and a remedy. Adds the file's digest to `inputs`, unless that is null
+/// or has the path already.
+NumberTable read_numbers(const std::string& path, std::vector<base::InputDigest>* inputs = nullptr);
 
 /// Parse a file's content; `path` names the file in errors.
 NumberTable parse_npy(const std::string& content, const std::string& path);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -75,6 +76,13 @@ struct Recorder::Impl {
     void write_remaining();
     int64_t next_interval(double seconds_per_iteration) const;
     double update_pace();
+    /// Replicas whose losses are not finite for the first time: how many, and the earliest.
+    struct Nonfinite {
+        int64_t replicas = 0, replica = 0, iteration = 0;
+    };
+    void note_nonfinite(int64_t iteration, int64_t first, std::span<const double> loss,
+                        Nonfinite& found);
+    void add_event(int64_t iteration, const std::string& kind, const std::string& text);
     void update_scores(const std::vector<std::string>& packed);
     void close(const RunOutcome& outcome);
 
@@ -99,6 +107,10 @@ struct Recorder::Impl {
     /// Records of the last flush, not yet written.
     std::vector<algorithms::IterationRecord> flushed_records;
     Progress progress;  ///< The progress at the last flush.
+    /// Iteration of the last event. Later events of earlier iterations get it too: the column is
+    /// sorted.
+    int64_t last_event = -1;
+    std::vector<bool> nonfinite;  ///< Replicas whose loss was not finite in this start.
     Pace pace;
     std::string problem;  ///< The reason why the file can no longer be written; "" if it can.
     bool ended = false;
@@ -136,6 +148,7 @@ void Recorder::Impl::create() {
     bool user = false;
     if (world.rank() == 0) {
         try {
+            nonfinite.resize(static_cast<size_t>(placement.replicas));
             graphs = std::make_unique<GraphLog>(options.schedule, options.certificate,
                                                 options.certified, options.graphs);
             const auto earlier = options.first > 0
@@ -222,8 +235,8 @@ void Recorder::Impl::write() {
 
 void Recorder::Impl::append(const std::vector<std::string>& all) {
     append_rows(*file, *graphs, placement, tensors, flushed_records, all);
-    file->commit();
     update_scores(all);
+    file->commit();
 }
 
 /// Runs on rank 0 after a failure: writes the rows that the other ranks have sent, and all rows if
@@ -260,16 +273,53 @@ double Recorder::Impl::update_pace() {
     return seconds;
 }
 
-/// Computes mean loss and accuracy of the last minibatch from all ranks' rows.
+/// Counts the replicas whose losses are not finite for the first time, and keeps the earliest.
+void Recorder::Impl::note_nonfinite(int64_t iteration, int64_t first, std::span<const double> loss,
+                                    Nonfinite& found) {
+    for (size_t k = 0; k < loss.size(); ++k) {
+        const auto replica = static_cast<size_t>(first) + k;
+        if (std::isfinite(loss[k]) || nonfinite[replica]) continue;
+        nonfinite[replica] = true;
+        if (found.replicas++ == 0 || iteration < found.iteration) {
+            found.iteration = iteration;
+            found.replica = static_cast<int64_t>(replica);
+        }
+    }
+}
+
+void Recorder::Impl::add_event(int64_t iteration, const std::string& kind,
+                               const std::string& text) {
+    Table& events = file->events;
+    last_event = std::max(last_event, iteration);
+    events["iteration"].add(last_event);
+    events["kind"].add(kind);
+    events["text"].add(text);
+    events["time"].add(options.clock.seconds());
+}
+
+/// Computes mean loss and accuracy of the last minibatch from all ranks' rows. Records an event if
+/// losses are not finite for the first time.
 void Recorder::Impl::update_scores(const std::vector<std::string>& all) {
     double loss = 0, accuracy = 0;
+    Nonfinite found;
     for (int rank = 0; rank < placement.ranks; ++rank) {
         Unpacker unpacker(all[static_cast<size_t>(rank)], placement.count(rank), tensors);
         RankRow row{};
-        for (const algorithms::IterationRecord& record : flushed_records)
+        for (const algorithms::IterationRecord& record : flushed_records) {
             row = unpacker.next(record.profiled, record.asynchronous);
+            note_nonfinite(record.iteration, placement.begin(rank), row.loss, found);
+        }
         for (const double value : row.loss) loss += value;
         for (const double value : row.accuracy) accuracy += value;
+    }
+    if (found.replicas > 0) {
+        add_event(found.iteration, "nonfinite",
+                  "the training loss is not finite in iteration " +
+                      std::to_string(found.iteration) + ": of replica " +
+                      std::to_string(found.replica) +
+                      (found.replicas > 1
+                           ? " and " + std::to_string(found.replicas - 1) + " more replicas"
+                           : ""));
     }
     progress.loss = loss / static_cast<double>(placement.replicas);
     progress.accuracy = accuracy / static_cast<double>(placement.replicas);
@@ -339,11 +389,7 @@ void Recorder::settle() {
 void Recorder::event(int64_t iteration, const std::string& kind, const std::string& text) {
     Impl& m = *impl_;
     if (m.world.rank() != 0) return;
-    Table& events = m.file->events;
-    events["iteration"].add(iteration);
-    events["kind"].add(kind);
-    events["text"].add(text);
-    events["time"].add(m.options.clock.seconds());
+    m.add_event(iteration, kind, text);
 }
 
 void Recorder::finish(const std::string& status, const std::string& error) {

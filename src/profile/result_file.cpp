@@ -65,6 +65,16 @@ bool written_before_requeue(hid_t file) {
            result_file_last_text(file, "segments/job") == job;
 }
 
+/// Returns the provenance; "" if it is missing or damaged, since the rest of the file may be used
+/// without it.
+std::string provenance_of(hid_t file) {
+    try {
+        return h5::read_text(file, "provenance");
+    } catch (const h5::Error&) {
+        return "";
+    }
+}
+
 void read_head_result_file(hid_t file, const std::string& path, Inspection& found) {
     if (h5::read_text_attribute(file, "schema") != kSchema)
         refuse_result_file(path, "another schema");
@@ -77,6 +87,7 @@ void read_head_result_file(hid_t file, const std::string& path, Inspection& foun
     found.ranks = h5::read_integer_attribute(file, "ranks");
     const h5::Group iterations(H5Gopen2(file, "iterations", H5P_DEFAULT), "open a group");
     found.spec = h5::read_text(file, "spec");
+    found.provenance = provenance_of(file);
     found.planned = h5::read_integer_attribute(iterations, "planned");
     found.host = result_file_last_text(file, "segments/host");
     found.device = text_of(file, "ranks/device", false);

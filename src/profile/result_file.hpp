@@ -22,8 +22,9 @@ struct Inspection {
     bool readable = false;  ///< The members below were read; if not, `problem` says why.
     std::string problem;
     std::string name, status, error, started, finished, host;
-    std::string device;  ///< The device of rank 0.
-    std::string spec;    ///< Resolved spec, JSON.
+    std::string device;      ///< The device of rank 0.
+    std::string spec;        ///< Resolved spec, JSON.
+    std::string provenance;  ///< JSON; "" if it cannot be read.
     int64_t replicas = 0, ranks = 0;
     int64_t iterations = 0, planned = 0;  ///< Recorded, and of the whole run.
     int64_t profiled = 0, evaluations = 0, events = 0;

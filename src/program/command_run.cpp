@@ -42,9 +42,8 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
     o.clock = clock;
     o.name = s.spec.run.name;
     o.spec = s.spec.resolved.dump(2);
-    o.provenance =
-        provenance(world, arguments, *s.session, *s.device, s.on_device->transport_name(), threads)
-            .dump(2, ' ', false, Json::error_handler_t::replace);
+    o.provenance = provenance(world, arguments, s, threads)
+                       .dump(2, ' ', false, Json::error_handler_t::replace);
     if (s.certificate) o.certificate = graphs::to_json(*s.certificate).dump();
     if (s.growth) o.stability = stability_json(s.spec.algorithm, *s.growth).dump();
     o.tensors = s.session->layout().tensors();
@@ -140,14 +139,18 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
     }
     train::Checkpoints checkpoints(world, s.placement, s.spec.output + ".checkpoints",
                                    s.spec.run.checkpoint.keep, s.spec.run.checkpoint.replicas);
+    checkpoints.record_inputs(s.inputs.dump(-1, ' ', false, Json::error_handler_t::replace));
     std::optional<train::CheckpointHead> head;
+    std::string changed_inputs;  // Data that differ from those before the checkpoint, in words.
     if (arguments.resume) {
-        const std::string status = status_of_output(world, s);
-        if (status == "complete") {
+        const EarlierResult earlier = examine_output(world, s);
+        const bool complete = earlier.status == "complete";
+        if (!complete) head = find_checkpoint(world, s, checkpoints, earlier.status);
+        changed_inputs = require_recorded_inputs(world, arguments, earlier, head, s);
+        if (complete) {
             if (world.rank() == 0) base::notice(s.spec.output + " is already complete");
             return 0;
         }
-        head = find_checkpoint(world, s, checkpoints, status);
         if (world.rank() == 0) {
             base::notice(head ? "continuing from iteration " + std::to_string(head->iteration)
                               : "no checkpoint in " + checkpoints.folder() +
@@ -206,6 +209,9 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
         if (head && is_other_device(head->device, s)) {
             recorder->event(head->iteration - 1, "device",
                             head->device + " became " + s.device->name());
+        }
+        if (!changed_inputs.empty()) {
+            recorder->event(head->iteration - 1, "data", changed_inputs.substr(0, 512));
         }
         signal = s.session->train(*recorder, checkpoints, clock);
         if (signal.empty()) {

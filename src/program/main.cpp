@@ -142,6 +142,10 @@ int dispatch(int argc, char** argv) {
         ->add_flag("--resume", run.resume,
                    "continue from the newest checkpoint, or start if there is none")
         ->excludes("--overwrite");
+    run_command
+        ->add_flag("--accept-changed-data", run.accept_changed_data,
+                   "resume even if data or files have changed since the checkpoint, and record it")
+        ->needs("--resume");
     run_command->footer(kRunExamples);
 
     bool check_json = false;

@@ -11,6 +11,7 @@
 #include "base/log.hpp"
 #include "base/path_text.hpp"
 #include "graphs/proof/agreement.hpp"
+#include "program/inputs.hpp"
 #include "program/rank_placement.hpp"
 #include "program/stability.hpp"
 
@@ -81,6 +82,28 @@ void certify_on_new_root(PreparedRun& s) {
     s.growth = conform::growth(s.spec.algorithm, *s.graph);
 }
 
+// Throws UserError if a file that a run derives from its output (docs/output-format.md) would have
+// a name or a path that is too long for file systems.
+void check_length_of_names(const std::string& output, const std::string& key) {
+    constexpr size_t kMostName = 255, kMostPath = 4095;
+    // The longest names: OUTPUT.until-<12 digits>.h5, and OUTPUT.checkpoints/<12
+    // digits>.partial/part-<8 digits>.bin.
+    constexpr size_t kAddedToName = 22, kAddedToPath = 12 + 21 + 18;
+    const size_t name = fs::path(output).filename().string().size();
+    const auto refuse = [&](const std::string& what, size_t found, size_t most, size_t added) {
+        throw UserError(key + ": " + what + " has " + std::to_string(found) + " bytes (at most " +
+                        std::to_string(most) +
+                        " are possible, and names of checkpoints and other "
+                        "files of the run add up to " +
+                        std::to_string(added) + "): use at most " + std::to_string(most - added) +
+                        " bytes");
+    };
+    if (name + kAddedToName > kMostName) refuse("the file name", name, kMostName, kAddedToName);
+    if (output.size() + kAddedToPath > kMostPath) {
+        refuse("the path", output.size(), kMostPath, kAddedToPath);
+    }
+}
+
 // Reads and resolves one spec. Throws UserError, which names the file if there are several specs.
 Spec read(const std::string& path, const RunArguments& arguments) {
     const bool several = arguments.specs.size() > 1;
@@ -93,6 +116,7 @@ Spec read(const std::string& path, const RunArguments& arguments) {
         } else if (!output.empty()) {
             spec.output = output_path(arguments.output, spec.run.name, "--output");
         }
+        check_length_of_names(spec.output, arguments.output.empty() ? "/output" : "--output");
         if (!base::is_utf8(spec.output)) {
             throw UserError(
                 "--output: is not UTF-8 (the result file holds the command): choose "
@@ -170,9 +194,10 @@ PreparedRun prepare_run(comm::World& world, Spec spec, train::DevicePurpose use)
     run_on_all_ranks(world, [&] { s.device = train::make_device(s.spec.run.device, world, use); });
     s.on_device = std::make_unique<train::DeviceScope>(world, *s.device);
     // Graphs that do not depend on the run are made before data are loaded, to report errors early.
+    const auto graph_inputs = std::make_shared<std::vector<base::InputDigest>>();
     const auto make = [&](const graphs::RunFacts& run) {
         const auto size = static_cast<int>(n);
-        const graphs::GraphContext context{size, s.spec.run.seed.graph, run};
+        const graphs::GraphContext context{size, s.spec.run.seed.graph, run, graph_inputs};
         s.graph = graphs::make_graph(s.spec.graph, context, "/graph");
         if (world.rank() != 0) return;
         certify(s);
@@ -197,6 +222,8 @@ PreparedRun prepare_run(comm::World& world, Spec spec, train::DevicePurpose use)
     }
     run_on_all_ranks(
         world, [&] { s.session = std::make_unique<train::Session>(world, s.placement, options); });
+    s.inputs = inputs_of(*graph_inputs, *s.session);
+    require_same_inputs(world, s.inputs);
     s.rank_placement = place_ranks(world, s);
     base::set_log_rank(world.rank());
     s.on_device->connect();

@@ -27,7 +27,8 @@ struct RunArguments {
     std::vector<std::string> settings;  ///< the arguments of --set
     std::string output;  ///< empty: the spec's; with several specs, the folder of their results
     bool overwrite = false;
-    bool resume = false;  ///< continue from the newest checkpoint, if there is one
+    bool resume = false;               ///< continue from the newest checkpoint, if there is one
+    bool accept_changed_data = false;  ///< resume even if data or files have changed
     bool quiet = false;
     std::vector<std::string> command;  ///< argv, for provenance
 };
@@ -49,6 +50,8 @@ struct RankPlacement {
 struct PreparedRun {
     Spec spec;
     comm::Placement placement;
+    base::Json inputs;          ///< digests of all that the run reads (inputs.hpp)
+    base::Json earlier_inputs;  ///< those of earlier segments, if data were changed; else null
     std::shared_ptr<graphs::Schedule> graph;         ///< null for algorithms without a graph
     std::optional<graphs::Certificate> certificate;  ///< of the first graph; rank 0 only
     std::optional<conform::Growth> growth;        ///< of the algorithm on the graphs; rank 0 only

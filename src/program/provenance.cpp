@@ -57,10 +57,10 @@ std::vector<std::pair<std::string, std::string>> build_facts() {
     };
 }
 
-base::Json provenance(comm::World& world, const RunArguments& arguments,
-                      const train::Session& session, const train::Device& device,
-                      const std::string& carrier, int threads) {
+base::Json provenance(comm::World& world, const RunArguments& arguments, const PreparedRun& run,
+                      int threads) {
     using base::Json;
+    const train::Session& session = *run.session;
     Json out;
     Json versions = Json::object();
     for (const auto& [name, value] : build_facts()) versions[name] = value;
@@ -88,16 +88,22 @@ base::Json provenance(comm::World& world, const RunArguments& arguments,
                           {"ranks", world.size()},
                           {"threads_per_rank", threads},
                           {"rows_on_host", session.rows_on_host()},
-                          {"rows_between_ranks", carrier},
+                          {"rows_between_ranks", run.on_device->transport_name()},
                           {"reduction", session.reduction()},
                           {"stacking", session.stacking()},
                           {"resident", session.resident()},
                           {"capture", session.capture()},
                           {"variables", variables}};
-    for (const auto& [name, value] : device.settings()) out["environment"][name] = value;
+    for (const auto& [name, value] : run.device->settings()) out["environment"][name] = value;
     Json data = Json::object();
-    for (const auto& [file, digest] : session.data_checksums()) data[file] = digest;
+    for (const base::InputDigest& each : session.data_digests()) {
+        // Files of the same name in different folders.
+        const bool taken = data.contains(each.name) && data[each.name] != each.digest;
+        data[taken && !each.path.empty() ? each.path : each.name] = each.digest;
+    }
     out["data"] = data;
+    out["inputs"] = run.inputs;
+    if (!run.earlier_inputs.is_null()) out["earlier_inputs"] = run.earlier_inputs;
     out["command"] = arguments.command;
     out["time"] = base::iso_time();
     return out;

@@ -5,10 +5,9 @@
 
 namespace dbench::program {
 
-/// Returns the provenance that the result file stores. `carrier` names the row transport.
-base::Json provenance(comm::World& world, const RunArguments& arguments,
-                      const train::Session& session, const train::Device& device,
-                      const std::string& carrier, int threads);
+/// Returns the provenance that the result file stores.
+base::Json provenance(comm::World& world, const RunArguments& arguments, const PreparedRun& run,
+                      int threads);
 
 /// Returns names and values about this build and its libraries, for `version` and `doctor`.
 std::vector<std::pair<std::string, std::string>> build_facts();

@@ -9,6 +9,7 @@
 #include "base/input_file.hpp"
 #include "base/log.hpp"
 #include "profile/result_file.hpp"
+#include "program/inputs.hpp"
 
 namespace dbench::program {
 
@@ -48,6 +49,22 @@ std::string difference(Json a, Json b, bool other_replicas, bool other_device) {
     return pointers;
 }
 
+// Returns the inputs of earlier segments that a result file lists, up to `iteration`; null if there
+// are none.
+Json earlier_changes(const std::string& provenance, int64_t iteration) {
+    if (!Json::accept(provenance)) return nullptr;
+    const Json all = Json::parse(provenance);
+    if (!all.is_object() || !all.contains("earlier_inputs")) return nullptr;
+    if (!all["earlier_inputs"].is_array()) return nullptr;
+    Json kept = Json::array();
+    for (const Json& each : all["earlier_inputs"]) {
+        if (!each.is_object()) continue;
+        const Json until = each.value("until_iteration", Json());
+        if (until.is_number() && until.get<int64_t>() < iteration) kept.push_back(each);
+    }
+    return kept.empty() ? Json(nullptr) : kept;
+}
+
 }  // namespace
 
 std::vector<std::string> entries_free_to_change(const Json& spec) {
@@ -63,9 +80,10 @@ bool is_other_device(const std::string& earlier, const PreparedRun& s) {
     return !earlier.empty() && kind(earlier) != kind(s.device->name());
 }
 
-std::string status_of_output(comm::World& world, const PreparedRun& s) {
+EarlierResult examine_output(comm::World& world, const PreparedRun& s) {
     const std::string& path = s.spec.output;
-    std::string status;
+    EarlierResult earlier;
+    std::string& status = earlier.status;
     run_on_all_ranks(world, [&] {
         if (world.rank() != 0 || base::kind_of(path) == base::PathKind::nothing) return;
         const profile::Inspection found = profile::inspect(path);
@@ -74,6 +92,7 @@ std::string status_of_output(comm::World& world, const PreparedRun& s) {
                                   "): restore a copy, or start again with --overwrite");
         }
         status = found.status;
+        earlier.provenance = found.provenance;
         const std::string changed =
             difference(Json::parse(found.spec), s.spec.resolved,
                        found.status != "complete" && found.replicas != s.placement.replicas,
@@ -86,7 +105,49 @@ std::string status_of_output(comm::World& world, const PreparedRun& s) {
         }
     });
     world.broadcast(status);
-    return status;
+    return earlier;
+}
+
+std::string require_recorded_inputs(comm::World& world, const RunArguments& arguments,
+                                    const EarlierResult& earlier,
+                                    const std::optional<train::CheckpointHead>& head,
+                                    PreparedRun& s) {
+    if (!head && earlier.status != "complete") return "";  // The run starts from iteration 0.
+    std::string changes;
+    run_on_all_ranks(world, [&] {
+        if (world.rank() != 0) return;
+        const int64_t done = head ? head->iteration : s.session->plan().iterations;
+        Json then = recorded_inputs(earlier.provenance);
+        if (const Json saved = parsed_inputs(head ? head->inputs : ""); !saved.is_null())
+            then = saved;
+        s.earlier_inputs = earlier_changes(earlier.provenance, done);
+        if (then.is_null()) {
+            base::warn("--resume: " + s.spec.output +
+                       " does not say what data the run had read, so changes cannot be noticed");
+            return;
+        }
+        changes = input_changes(then, s.inputs);
+        if (changes.empty()) return;
+        if (!arguments.accept_changed_data) {
+            throw base::UserError("--resume: data or files have changed since the run " +
+                                  std::string(head ? "was stopped" : "was completed") + " (" +
+                                  changes +
+                                  "): restore them, start again with --overwrite, or give "
+                                  "--accept-changed-data to continue with other data");
+        }
+        if (head && done >= s.session->plan().iterations) {
+            throw base::UserError("--resume: with the changed data (" + changes + ") the run has " +
+                                  std::to_string(s.session->plan().iterations) +
+                                  " iterations, and the checkpoint is of iteration " +
+                                  std::to_string(done) +
+                                  ": restore the data, or start again with --overwrite");
+        }
+        if (s.earlier_inputs.is_null()) s.earlier_inputs = Json::array();
+        s.earlier_inputs.push_back({{"until_iteration", done}, {"inputs", then}});
+        base::warn("--accept-changed-data: " + changes);
+    });
+    world.broadcast(changes);
+    return changes;
 }
 
 std::optional<train::CheckpointHead> find_checkpoint(comm::World& world, const PreparedRun& s,

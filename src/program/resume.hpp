@@ -23,17 +23,31 @@ std::vector<std::string> entries_free_to_change(const base::Json& spec);
 /// empty (unknown).
 bool is_other_device(const std::string& earlier, const PreparedRun& s);
 
-/// Returns the status of the result file at the run's output path, or "" if there is no file. Used
-/// with --resume. Collective; throws UserError if the file cannot be read or belongs to another
-/// spec.
-std::string status_of_output(comm::World& world, const PreparedRun& s);
+/// The result file of the run that is resumed.
+struct EarlierResult {
+    std::string status;      ///< "" if there is no file; the same on all ranks
+    std::string provenance;  ///< JSON; on rank 0 only
+};
 
-/// Returns the newest checkpoint, or nothing if there is none. `status` is the result of
-/// status_of_output. Collective; throws UserError if the checkpoint does not fit the spec or the
+/// Reads the result file at the run's output path. Used with --resume. Collective; throws UserError
+/// if the file cannot be read or belongs to another spec.
+EarlierResult examine_output(comm::World& world, const PreparedRun& s);
+
+/// Returns the newest checkpoint, or nothing if there is none. `status` is that of
+/// its result file. Collective; throws UserError if the checkpoint does not fit the spec or the
 /// result file is missing.
 std::optional<train::CheckpointHead> find_checkpoint(comm::World& world, const PreparedRun& s,
                                                      train::Checkpoints& checkpoints,
                                                      const std::string& status);
+
+/// Compares what the run reads with what the earlier run had read at the checkpoint `head`, or
+/// according to its complete result file. Returns the differences in words; "" if there are none.
+/// Fills s.earlier_inputs. Collective; throws UserError if there are differences and the arguments
+/// do not accept them.
+std::string require_recorded_inputs(comm::World& world, const RunArguments& arguments,
+                                    const EarlierResult& earlier,
+                                    const std::optional<train::CheckpointHead>& head,
+                                    PreparedRun& s);
 
 /// Locks the checkpoint folder against other runs. Collective; throws UserError if another run
 /// holds it, or if a new run would remove checkpoints whose result file is missing (--overwrite

@@ -86,6 +86,26 @@ const std::vector<Example>& examples() {
         {"momentum", "decentlam",
          [](Facts& f) { f.optimizer = OptimizerFacts{.type = "sgd", .momentum = true}; },
          with("dsgd"), "/optimizer/momentum", "set /algorithm/beta"},
+        {"normalised values", "dsgd",
+         [](Facts& f) {
+             f.model = ModelFacts{.statistics = true, .normalised_values = 1};
+             f.data = DataFacts{.batch_size = 5};
+             f.passes = PassFacts{.parts = 3};
+         },
+         [](Facts& f) { f.passes->parts = 2; }, "/data/batch_size", "at least 2 samples"},
+        {"normalised values", "dsgd",
+         [](Facts& f) {
+             f.model = ModelFacts{.statistics = true, .normalised_values = 1};
+             f.data = DataFacts{.batch_size = 4};
+             f.passes = PassFacts{.recalibrated_samples = 1};
+         },
+         [](Facts& f) { f.model->normalised_values = 4; }, "/evaluate/batch_size", "pooled"},
+        {"scaled rate", "dsgd",
+         [](Facts& f) {
+             f.data = DataFacts{.token_batches = true};
+             f.scaled_rate = true;
+         },
+         [](Facts& f) { f.scaled_rate = false; }, "/schedule/scale", "counts tokens"},
         {"start", "slowmo", [](Facts& f) { f.independent_start = true; },
          [](Facts& f) { f.independent_start = false; }, "/init", "independent"},
         {"own messages", "moniqua",

@@ -177,3 +177,15 @@ TEST_CASE("invalid schedules are refused") {
                ContainsSubstring("/schedule/warmup_from"));
     CHECK_THAT(refusal_schedule_rates(R"("cosin")"), ContainsSubstring("cosine"));
 }
+
+TEST_CASE("a schedule warns of what the run ends before") {
+    const auto warnings = [](const std::string& spec) { return rate(spec).warnings(); };
+    CHECK(warnings(R"({"type": "multistep", "milestones": [3, 9], "warmup": {"epochs": 10}})")
+              .empty());
+    const auto late = warnings(R"({"type": "multistep", "milestones": [3, 10, 1e300]})");
+    REQUIRE(late.size() == 1);
+    CHECK_THAT(late[0], ContainsSubstring("epoch 10, 1e+300 is never reached"));
+    const auto slow = warnings(R"({"type": "cosine", "warmup": {"iterations": 101}})");
+    REQUIRE(slow.size() == 1);
+    CHECK_THAT(slow[0], ContainsSubstring("/schedule/warmup: takes 101 iterations"));
+}

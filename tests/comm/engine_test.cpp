@@ -170,6 +170,21 @@ TEST_CASE("A halted engine takes no further step") {
     CHECK(engine.in_flight().empty());
 }
 
+TEST_CASE("An operation that the waiting thread finishes is not kept") {
+    struct Brief : OperationInFlight {
+        bool advance() override { return true; }
+        std::vector<int> awaited_ranks() const override { return {}; }
+    };
+    Engine engine(false, arena::host_queue());
+    auto operation = std::make_shared<Brief>();
+    const std::weak_ptr<Brief> kept = operation;
+    engine.start(operation, false);
+    CHECK(engine.test(*operation));
+    CHECK(engine.in_flight().empty());
+    operation.reset();
+    CHECK(kept.expired());
+}
+
 TEST_CASE("A stalled exchange names the rank that has not begun it") {
     setenv("DBENCH_TIMEOUT", "0.2", 1);
     const arena::Layout layout = awkward_layout();

@@ -119,8 +119,8 @@ TEST_CASE("cifar10 is found in its folder or in the root, and only if all files 
     CHECK(sets.train->size() == 50000);
     CHECK(sets.test->size() == 10000);
     REQUIRE(sets.checksums.size() == 6);
-    CHECK(sets.checksums.front().first == "data_batch_1.bin");
-    CHECK(sets.checksums[0].second == sets.checksums[5].second);
+    CHECK(sets.checksums.front().name == "data_batch_1.bin");
+    CHECK(sets.checksums[0].digest == sets.checksums[5].digest);
     CHECK(test::input_of(*sets.test, 0)[0] == Catch::Approx(-0.4914 / 0.2470));
 }
 
@@ -295,7 +295,7 @@ TEST_CASE("fashion_mnist is found under its usual names") {
     CHECK(sets.train->size() == 60000);
     CHECK(sets.test->size() == 10000);
     CHECK(sets.train->shape() == std::vector<int64_t>{1, 28, 28});
-    CHECK(sets.checksums[0].first == "train-images-idx3-ubyte.gz");
+    CHECK(sets.checksums[0].name == "train-images-idx3-ubyte.gz");
     for (const auto& each : data::data_status(folder.path())) {
         if (each.name == "fashion_mnist") CHECK(each.present);
     }

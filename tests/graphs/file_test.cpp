@@ -150,3 +150,16 @@ TEST_CASE("damaged files never crash", "[graphs]") {
     }
     CHECK(good > 0);
 }
+
+TEST_CASE("files that a graph is read from are recorded once, also in lists", "[graphs]") {
+    const FileScratch a("0 1\n1 2\n2 0\n"), b("0 1\n1 2\n");
+    const std::string list = "[" + a.spec(R"(,"until":{"iterations":2})") + "," +
+                             b.spec(R"(,"until":{"iterations":4})") + "," + a.spec() + "]";
+    GraphContext context{3, 1, {}};
+    context.inputs = std::make_shared<std::vector<base::InputDigest>>();
+    make_graph(resolve_graph(base::Json::parse(list), "/graph"), context, "/graph");
+    REQUIRE(context.inputs->size() == 2);
+    CHECK(context.inputs->at(0).bytes == 12);
+    CHECK(context.inputs->at(1).bytes == 8);
+    CHECK(context.inputs->at(0).digest != context.inputs->at(1).digest);
+}

@@ -2,7 +2,9 @@
 of the runs."""
 
 import json
+import re
 import signal
+import time
 
 import h5py
 import pytest
@@ -114,3 +116,50 @@ def test_a_crash_is_logged_next_to_the_current_run(dbench):
     run.send_signal(signal.SIGSEGV)
     run.communicate(timeout=60)
     assert [path.name for path in (dbench.folder / "all").glob("*.log")] == ["b.h5.crash-0.log"]
+
+
+@pytest.mark.parametrize("in_place", ["1", "0"])
+def test_memory_does_not_grow_from_run_to_run(dbench, in_place):
+    """The largest memory of each rank over 50 runs is that of the first 10, to 5 %."""
+    count, first = 50, 10
+    changes = {"model": {"type": "mlp", "hidden": [256]}, "replicas": 4,
+               "data": {"type": "shapes", "train": 32, "test": 8, "batch_size": 8},
+               "length": {"iterations": 2}, "evaluate": {"every": None, "replicas": 1}}
+    specs = write(dbench, {f"run-{k:02}": changes for k in range(count)})
+    dbench.environment["DBENCH_READ_IN_PLACE"] = in_place
+    command = dbench.start("run", *specs, "--output", "all", "--quiet", ranks=2)
+    early, late = {}, {}   # by process: its largest memory so far, in KiB
+    while command.poll() is None:
+        done = len(list((dbench.folder / "all").glob("run-*.h5")))
+        if done <= first:
+            early.update(largest_memory(command.pid))
+        elif done > first + 1:
+            late.update(largest_memory(command.pid))
+        time.sleep(0.02)
+    assert command.returncode == 0, command.communicate()[1]
+    assert len(late) == 2 and early.keys() == late.keys()
+    for process, kib in late.items():
+        assert kib < 1.05 * early[process], (early, late)
+
+
+def largest_memory(launcher):
+    """Return the largest resident memory so far of the launcher's ranks, in KiB, by process."""
+    found = {}
+    for child in children(launcher):
+        try:
+            with open(f"/proc/{child}/status") as file:
+                text = file.read()
+        except OSError:   # it has ended
+            continue
+        match = re.search(r"VmHWM:\s+(\d+) kB", text)
+        if match and "Name:\tdbench\n" in text:
+            found[child] = int(match[1])
+    return found
+
+
+def children(process):
+    try:
+        with open(f"/proc/{process}/task/{process}/children") as file:
+            return file.read().split()
+    except OSError:   # it has ended
+        return []

@@ -21,6 +21,7 @@ LearningRate::LearningRate(const base::Json& schedule, double lr, const base::Ru
     : iterations_(run.iterations) {
     const ScheduleSpec common = ScheduleSpec::section().read(schedule);
     lr_ = scaled(lr, common.scale, run.samples_per_iteration);
+    scales_ = common.scale.rule != RateScale::Rule::none;
     warmup_ = base::to_iterations(common.warmup, run);
     warmup_from_ = common.warmup_from;
     schedule_ = base::find_entry(schedule_table(), schedule.at("type").get<std::string>())
@@ -66,6 +67,17 @@ int64_t LearningRate::first_zero() const {
         return zero;
     }
     return -1;
+}
+
+std::vector<std::string> LearningRate::warnings() const {
+    std::vector<std::string> all;
+    if (warmup_ > iterations_) {
+        all.push_back("/schedule/warmup: takes " + std::to_string(warmup_) +
+                      " iterations, but the run has " + std::to_string(iterations_) +
+                      ": the learning rate never reaches /optimizer/lr");
+    }
+    if (std::string text = schedule_->unreached(); !text.empty()) all.push_back(std::move(text));
+    return all;
 }
 
 }  // namespace dbench::algorithms

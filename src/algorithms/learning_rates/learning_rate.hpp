@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "algorithms/learning_rates/schedule.hpp"
@@ -19,10 +20,13 @@ public:
     LearningRate(const base::Json& schedule, double lr, const base::RunLength& run);
     /// Returns the learning rate of iteration t.
     double at(int64_t t) const;
-    double base() const { return lr_; }  ///< After scaling.
-    double largest() const;              ///< Maximum over the run.
+    double base() const { return lr_; }      ///< After scaling.
+    bool scales() const { return scales_; }  ///< The rate depends on the global batch.
+    double largest() const;                  ///< Maximum over the run.
     /// Returns the first iteration with rate 0; -1 if there is none.
     int64_t first_zero() const;
+    /// Returns warnings about a warm-up or a schedule that the run ends before.
+    std::vector<std::string> warnings() const;
 
 private:
     /// Returns the first iterations of the intervals in which the rate only rises or only falls,
@@ -31,6 +35,7 @@ private:
 
     double lr_, warmup_from_;
     int64_t warmup_, iterations_;
+    bool scales_;
     std::unique_ptr<RateSchedule> schedule_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "algorithms/learning_rates/schedule.hpp"
@@ -48,6 +49,12 @@ const base::Section<MultistepSpec>& MultistepSpec::section() {
     return keys;
 }
 
+std::string number_text(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.6g", value);
+    return text;
+}
+
 class MultistepRate final : public RateSchedule {
 public:
     MultistepRate(const MultistepSpec& spec, const RateContext& context)
@@ -69,6 +76,20 @@ public:
             if (t < static_cast<double>(run_.iterations)) out.push_back(static_cast<int64_t>(t));
         }
         return out;
+    }
+
+    std::string unreached() const override {
+        std::string epochs;
+        for (const double epoch : milestones_) {
+            if (epoch * static_cast<double>(run_.per_epoch) < static_cast<double>(run_.iterations))
+                continue;
+            epochs += (epochs.empty() ? "" : ", ") + number_text(epoch);
+        }
+        if (epochs.empty()) return "";
+        const double length =
+            static_cast<double>(run_.iterations) / static_cast<double>(run_.per_epoch);
+        return "/schedule/milestones: epoch " + epochs + " is never reached (the run ends after " +
+               number_text(length) + " epochs)";
     }
 
 private:

@@ -25,6 +25,9 @@ public:
     /// Returns the iterations in which the rate jumps, or turns from rising to falling or back,
     /// except for the end of the warm-up. Between them the rate only rises or only falls.
     virtual std::vector<int64_t> turning_points() const { return {}; }
+    /// Returns what the schedule says about iterations after the end of the run, as a warning; ""
+    /// if it says nothing.
+    virtual std::string unreached() const { return ""; }
 };
 
 /// Inputs of a schedule, in addition to its keys.

@@ -105,9 +105,12 @@ bool Engine::step(OperationInFlight& operation) {
 }
 
 bool Engine::step_all() {
-    bool finished = false;
-    for (const auto& operation : in_flight()) finished |= step(*operation);
-    if (!finished) return false;
+    bool finished = false, done = false;
+    for (const auto& operation : in_flight()) {
+        finished |= step(*operation);
+        done |= operation->done();  // perhaps by a step of another thread, or outside the list
+    }
+    if (!done) return false;
     std::vector<std::shared_ptr<OperationInFlight>> failed;
     {
         const std::lock_guard lock(mutex_);
@@ -117,7 +120,7 @@ bool Engine::step_all() {
         std::erase_if(operations_, [](const auto& operation) { return operation->done(); });
     }
     keep_until_exit(std::move(failed));
-    return true;
+    return finished;
 }
 
 void Engine::run() {

@@ -86,7 +86,8 @@ public:
 private:
     /// Advances the operation unless another thread does; true if this call finished it.
     bool step(OperationInFlight& operation);
-    /// Advances all operations in the list; true if this call finished any.
+    /// Advances all operations in the list, and removes those that are done; true if this call
+    /// finished any.
     bool step_all();
     /// The body of the progress thread.
     void run();

@@ -100,7 +100,7 @@ DataSets cifar_sets(const RootSpec& spec, const DataSpec& common, const CifarFil
     DataSets sets;
     const auto read = [&](const std::string& name, int64_t count, Images& images) {
         const std::string path = (std::filesystem::path(folder) / name).string();
-        sets.checksums.emplace_back(name, append_cifar(path, record, count, images));
+        sets.checksums.emplace_back(name, append_cifar(path, record, count, images), -1, path);
     };
     Images train, test;
     for (const auto& name : files.train) read(name, files.records, train);

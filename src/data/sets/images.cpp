@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/framing.hpp"
 #include "base/input_file.hpp"
 #include "data/class_coverage.hpp"
 #include "data/files.hpp"
@@ -129,7 +130,19 @@ DataSets make_images(const ImagesSpec& spec, const DataSpec& common, const DataC
     const auto normalization = chosen_normalization(common.normalize, measured(train));
     const auto count = static_cast<int64_t>(classes.size());
     DataSets sets;
-    sets.checksums = {{"train", digest(train.pixels)}, {"test", digest(test.pixels)}};
+    const auto add_digests = [&](const std::string& name, const std::string& folder,
+                                 const Images& images) {
+        sets.checksums.emplace_back(name, digest(images.pixels),
+                                    static_cast<int64_t>(images.pixels.size()), folder);
+        const auto* labels = reinterpret_cast<const char*>(images.labels.data());
+        sets.checksums.emplace_back(
+            name + " labels",
+            digest(base::join_texts(classes) +
+                   std::string(labels, images.labels.size() * sizeof(images.labels[0]))),
+            -1, folder);
+    };
+    add_digests("train", spec.train, train);
+    add_digests("test", spec.test, test);
     sets.classes = classes;
     sets.train = image_set(std::move(train), count, normalization);
     sets.test = image_set(std::move(test), count, normalization);

@@ -242,7 +242,8 @@ DataSets make_npz(const NpzSpec& spec, const DataSpec& common, const DataContext
     for (const Zip* file : {&train_file, &test_file}) {
         const std::string name = std::filesystem::path(file->path()).filename().string();
         if (sets.checksums.empty() || own_file) {
-            sets.checksums.emplace_back(name, digest(file->bytes()));
+            sets.checksums.emplace_back(name, digest(file->bytes()), std::ssize(file->bytes()),
+                                        file->path());
         }
     }
     if (train.x.array.kind == "u1" && shape.image() && classes > 0) {

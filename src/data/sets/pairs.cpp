@@ -24,8 +24,8 @@ std::vector<std::string> read_pairs(const std::string& name, const std::string& 
     if (file.size > kPairsMost) {
         throw base::UserError(path + ": is longer than 2 GiB: use a part of it");
     }
-    sets.checksums.emplace_back(std::filesystem::path(path).filename().string(),
-                                digest(file.bytes));
+    sets.checksums.emplace_back(std::filesystem::path(path).filename().string(), digest(file.bytes),
+                                file.size, path);
     return lines_of(file);
 }
 
@@ -55,8 +55,8 @@ BytePairs of_file(const std::string& name, int64_t wanted, DataSets& sets) {
                               ": use at most that many, or make a larger file with `dbench data "
                               "pieces`");
     }
-    sets.checksums.emplace_back(std::filesystem::path(path).filename().string(),
-                                digest(all.text()));
+    sets.checksums.emplace_back(std::filesystem::path(path).filename().string(), digest(all.text()),
+                                std::ssize(all.text()), path);
     return all.first(wanted);
 }
 

@@ -175,6 +175,10 @@ public:
                                       " (until counts from the start of the run): increase it "
                                       "from entry to entry");
             }
+            if (const int64_t run = context.run.iterations; run > 0 && first >= run) {
+                unused_.push_back(here + ": would begin in iteration " + std::to_string(first) +
+                                  ", but the run has only " + std::to_string(run) + " iterations");
+            }
             std::shared_ptr<const Schedule> graph = make_graph(spec, context, here);
             if (const StagedSchedule* plan = plan_of(*graph, here)) {
                 append_plan(*plan, first, end);
@@ -185,7 +189,10 @@ public:
         }
     }
 
-    std::vector<std::string> warnings() const override { return {}; }
+    std::vector<std::string> warnings() const override { return unused_; }
+
+private:
+    std::vector<std::string> unused_;  ///< Warnings about graphs that the run ends before.
 };
 
 }  // namespace

@@ -32,7 +32,8 @@ struct Checkpoints::Manifest {
         const Json json{{"version", kVersion},       {"iteration", head.iteration},
                         {"replicas", head.replicas}, {"ranks", ranks},
                         {"spec", head.spec},         {"controller", head.controller},
-                        {"elapsed", head.elapsed},   {"device", head.device}};
+                        {"elapsed", head.elapsed},   {"device", head.device},
+                        {"inputs", head.inputs}};
         const std::string inside = json.dump();
         return Json{{"manifest", inside}, {"checksum", checksum(inside.data(), inside.size())}}
             .dump();
@@ -49,7 +50,8 @@ struct Checkpoints::Manifest {
         Manifest m;
         m.head = {json.at("iteration"),       json.at("spec"),
                   json.at("controller"),      json.at("replicas"),
-                  json.value("elapsed", 0.0), json.value("device", "")};
+                  json.value("elapsed", 0.0), json.value("device", ""),
+                  json.value("inputs", "")};
         m.ranks = json.at("ranks");
         return m;
     }
@@ -110,6 +112,7 @@ void Checkpoints::write(const CheckpointHead& head, const arena::StateTable& sta
             Manifest manifest;
             manifest.head = head;
             manifest.head.replicas = placement_.replicas;
+            manifest.head.inputs = inputs_;
             manifest.ranks = world_.size();
             base::write_synced("the checkpoint", (fs::path(partial) / kManifest).string(),
                                manifest.text());

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "arena/state.hpp"
@@ -33,6 +34,7 @@ struct CheckpointHead {
     int64_t replicas = 0;    ///< number of replicas in the checkpoint
     double elapsed = 0;      ///< seconds that the run had taken, over all restarts
     std::string device;      ///< Device::name() of rank 0; empty if unknown
+    std::string inputs;      ///< digests of the data and files that the run reads; empty if unknown
 };
 
 /// The handling of a run that resumes with another number of replicas. `refuse`: an error. `clone`
@@ -49,6 +51,8 @@ public:
                 int64_t keep, ReplicaCountChange others = ReplicaCountChange::refuse);
 
     const std::string& folder() const { return folder_; }
+    /// Sets CheckpointHead::inputs of all generations that write() makes.
+    void record_inputs(std::string inputs) { inputs_ = std::move(inputs); }
 
     /// Writes a generation. Collective. Throws RunError on all ranks if any rank cannot write its
     /// part; earlier generations are not modified then.
@@ -87,7 +91,7 @@ private:
 
     comm::World& world_;
     comm::Placement placement_;
-    std::string folder_;
+    std::string folder_, inputs_;
     int64_t keep_;
     ReplicaCountChange others_;
     base::FileLock lock_;

@@ -49,6 +49,23 @@ algorithms::ModelFacts facts_of(const Model& model) {
     return {!d.buffers.empty(), !d.carried.empty(), d.draws, d.stacks};
 }
 
+int64_t normalised_values(const Model& model, const std::vector<int64_t>& shape) {
+    const torch::NoGradGuard no_grad;
+    int64_t least = std::numeric_limits<int64_t>::max();
+    Weights weights;
+    for (const ParameterInfo& info : model.declaration().parameters) {
+        weights.parameters.push_back(torch::zeros(info.shape));
+    }
+    for (const BufferInfo& info : model.declaration().buffers) {
+        weights.buffers.push_back(torch::zeros(info.shape));
+    }
+    weights.least_normalised = &least;
+    std::vector<int64_t> one{1};
+    one.insert(one.end(), shape.begin(), shape.end());
+    model.forward(weights, torch::zeros(one), true);
+    return least;
+}
+
 int Declaration::parameter(ParameterInfo info) {
     parameters.push_back(std::move(info));
     return static_cast<int>(parameters.size()) - 1;

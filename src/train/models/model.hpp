@@ -35,6 +35,9 @@ struct Weights {
     /// Queue on which layers launch this program's kernels between LibTorch's, forward and
     /// backward. On the host's queue LibTorch's operations may replace them.
     std::reference_wrapper<arena::Queue> queue = arena::host_queue();
+    /// Receives the smallest number of values per channel that a BatchNorm has normalised. May be
+    /// null.
+    int64_t* least_normalised = nullptr;
 };
 
 /// Descriptions of the tensors that layers declare while a model is built.
@@ -139,6 +142,10 @@ struct ModelContext {
 /// model.
 using ModelEntry = base::FactoryEntry<std::unique_ptr<Model>(const ModelContext& context)>;
 const std::vector<ModelEntry>& model_table();
+
+/// Returns the number of values per channel over which the BatchNorm with the fewest normalises one
+/// sample of the shape. Runs one sample through the model. Precondition: the model has BatchNorm.
+int64_t normalised_values(const Model& model, const std::vector<int64_t>& shape);
 
 /// Returns the facts about a model that decide what it can be combined with.
 algorithms::ModelFacts facts_of(const Model& model);

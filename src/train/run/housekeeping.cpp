@@ -1,5 +1,6 @@
 #include "train/run/housekeeping.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.hpp"
@@ -49,6 +50,30 @@ void Housekeeping::evaluate(int64_t completed) {
     record.seconds = watch.seconds();
     record.elapsed = parts_.clock.seconds();
     parts_.observer.evaluation(record);
+    check_scores(completed, "test", record.test);
+    check_scores(completed, "validation", record.validation);
+}
+
+// Scores are known on rank 0 only, which also ends the run.
+void Housekeeping::check_scores(int64_t completed, const std::string& set,
+                                const algorithms::Scores& scores) {
+    if (parts_.world.rank() != 0) return;
+    const bool of_mean = !std::isfinite(scores.mean_loss);
+    const auto local = std::count_if(scores.local_loss.begin(), scores.local_loss.end(),
+                                     [](double loss) { return !std::isfinite(loss); });
+    if (!of_mean && local == 0) return;
+    std::string text = "the " + set + " loss of ";
+    if (of_mean) text += "the mean model";
+    if (local > 0) {
+        text += (of_mean ? " and of " : "") + std::to_string(local) + " of " +
+                std::to_string(scores.local_loss.size()) + " local models";
+    }
+    text += completed == 0 ? " is not finite before the first iteration"
+                           : " is not finite after iteration " + std::to_string(completed - 1);
+    if (plan_.stop_on_nonfinite) throw base::RunError(text + "; /nonfinite says stop");
+    if (!reported_sets_.insert(set).second) return;
+    base::warn(text);
+    parts_.observer.event(std::max<int64_t>(0, completed - 1), "nonfinite", text);
 }
 
 // A failed checkpoint does not end the run, and the previous one is kept. Repeated errors with the

@@ -2,6 +2,7 @@
 // The work that every training loop does between gradient steps: evaluations, checkpoints,
 // simulated delays, the check of losses, reports to the observer, and the early end by a signal.
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,13 +41,17 @@ public:
     double epoch(int64_t completed) const;
 
 private:
+    /// Warns and records an event, once for each set, if an evaluated loss is not finite. Throws
+    /// RunError if the plan says stop.
+    void check_scores(int64_t completed, const std::string& set, const algorithms::Scores& scores);
     void save(int64_t completed);
     void checkpoint(int64_t completed);  // Throws if the checkpoint cannot be written.
 
     const TrainerParts& parts_;
     const TrainerPlan& plan_;
     std::vector<bool> reported_;  ///< Replicas that were reported for a loss that is not finite.
-    std::string last_failure_;    ///< Error of the last checkpoint that could not be written.
+    std::set<std::string> reported_sets_;  ///< Sets whose loss was reported.
+    std::string last_failure_;          ///< Error of the last checkpoint that could not be written.
     bool uncaptured_reported_ = false;  ///< The warning of uncaptured passes was printed.
     double observer_seconds_ = 0;       ///< Seconds of the observer in the last report.
     Records records_;

@@ -118,6 +118,18 @@ struct Session::Impl {
         combination.data = data_facts(*data.train, batches);
         const bool on_host = options.device.is_host();
         combination.passes = pass_facts(spec, data_keys.accumulate, on_host);
+        if (spec.evaluate.recalibrate) {
+            combination.passes->recalibrated_samples =
+                std::min(evaluation.batch_size, data.train->size());
+        }
+        const bool single = batches.batch_size / data_keys.accumulate < 2 ||
+                            combination.passes->recalibrated_samples == 1;
+        if (single && combination.model->statistics) {
+            combination.model->normalised_values = normalised_values(*model, data.train->shape());
+        }
+        combination.data->token_batches =
+            data_keys.batch_size.unit == data::BatchSize::Unit::tokens;
+        combination.scaled_rate = learning_rate->scales();
         combination.schedule = schedule_facts(schedule.staged(), plan.iterations);
         combination.ranks = {
             .replicas = placement.replicas, .ranks = world.size(), .on_gpus = !on_host};
@@ -272,8 +284,21 @@ const graphs::StagedSchedule* Session::staged() const { return impl_->schedule.s
 bool Session::asynchronous() const { return impl_->stepper->algorithm().asynchronous(); }
 const std::vector<int64_t>& Session::evaluated() const { return impl_->evaluation.replicas; }
 bool Session::has_validation() const { return impl_->data.validation != nullptr; }
-const std::vector<std::pair<std::string, std::string>>& Session::data_checksums() const {
+const std::vector<base::InputDigest>& Session::data_digests() const {
     return impl_->data.checksums;
+}
+std::vector<std::pair<std::string, std::string>> Session::data_sizes() const {
+    const data::DataSets& data = impl_->data;
+    std::string shape;
+    for (const int64_t length : data.train->shape()) {
+        shape += (shape.empty() ? "" : "x") + std::to_string(length);
+    }
+    const int64_t validation = data.validation ? data.validation->size() : 0;
+    return {{"training samples", std::to_string(data.train->size())},
+            {"validation samples", std::to_string(validation)},
+            {"test samples", std::to_string(data.test->size())},
+            {"classes", std::to_string(data.train->classes())},
+            {"shape of a sample", shape}};
 }
 std::optional<data::Heterogeneity> Session::heterogeneity() const {
     return data::heterogeneity(*impl_->data.train, *impl_->partition, impl_->placement.replicas);
@@ -298,6 +323,7 @@ std::vector<std::string> Session::warnings(const Estimates& estimates) const {
     for (const auto& text : train::warnings(impl_->estimate_inputs(), estimates)) {
         all.push_back(text);
     }
+    for (std::string& text : impl_->learning_rate->warnings()) all.push_back(std::move(text));
     return all;
 }
 

@@ -24,6 +24,7 @@
 #include "algorithms/algorithm.hpp"
 #include "algorithms/step/observer.hpp"
 #include "arena/layout.hpp"
+#include "base/input_digest.hpp"
 #include "base/json.hpp"
 #include "comm/placement.hpp"
 #include "comm/world/world.hpp"
@@ -81,7 +82,11 @@ public:
     const std::vector<int64_t>& evaluated() const;  ///< Replicas whose local models are evaluated.
     bool has_validation() const;
     std::vector<algorithms::MetricName> metrics() const;  ///< Further metrics of evaluations.
-    const std::vector<std::pair<std::string, std::string>>& data_checksums() const;
+    /// Returns the digests of all data that were read.
+    const std::vector<base::InputDigest>& data_digests() const;
+    /// Returns the numbers of samples and the shape of a sample, by name; they follow from the
+    /// data.
+    std::vector<std::pair<std::string, std::string>> data_sizes() const;
     /// Measures how much the replicas' label distributions differ; nothing if the data has no
     /// labels.
     std::optional<data::Heterogeneity> heterogeneity() const;

@@ -201,8 +201,19 @@ BatchNorm2d::BatchNorm2d(Declaration& d, const std::string& name, int64_t channe
       mean_(d.buffer({member(name, "running_mean"), {channels}, 0, false})),
       variance_(d.buffer({member(name, "running_var"), {channels}, 1, true})) {}
 
+namespace {
+
+void note_normalised(const Weights& weights, const torch::Tensor& x) {
+    if (!weights.least_normalised) return;
+    int64_t& least = *weights.least_normalised;
+    least = std::min(least, x.numel() / x.size(1));
+}
+
+}  // namespace
+
 torch::Tensor BatchNorm2d::operator()(const Weights& weights, const torch::Tensor& x,
                                       bool training) const {
+    note_normalised(weights, x);
     if (all_replicas(weights.parameters[weight_], x)) {
         const GroupedReplicas all(x);
         return all.back(torch::batch_norm(
@@ -224,6 +235,7 @@ torch::Tensor BatchNorm2d::relu(const Weights& weights, const torch::Tensor& x, 
     const torch::Tensor& mean = weights.buffers[mean_];
     const torch::Tensor& variance = weights.buffers[variance_];
     if (training && accepts_norm_relu(x, weights.queue)) {
+        note_normalised(weights, x);
         return norm_relu(x, {weight, bias, mean, variance}, added, kNormMomentum, kEps,
                          weights.queue);
     }

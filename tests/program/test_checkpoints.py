@@ -1,9 +1,11 @@
 """Tests that a resumed run equals an uninterrupted one in every recorded number except times."""
 
+import ctypes
 import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
 import time
@@ -234,6 +236,57 @@ def test_damaged_generations_neither_cost_a_result_nor_outlive_whole_ones(dbench
     os.makedirs(os.path.join(folder(other), "44"))  # a later, empty generation
     dbench("run", spec, "--output", other, "--resume", "--set", "/checkpoint/every/iterations=21")
     assert generations(other) == [42]
+
+
+def test_a_generation_that_a_kill_left_under_its_second_name_is_used(dbench):
+    spec = dbench.spec({**CNN, "length": {"iterations": 45},
+                        "checkpoint": {"every": {"iterations": 10}, "keep": 1}})
+    whole = dbench.run(spec, "whole.h5")
+    path = unfinished(whole, str(dbench.folder / "killed.h5"))
+    os.rename(os.path.join(folder(path), "40"), os.path.join(folder(path), "40.replaced"))
+    done = dbench("run", spec, "--output", path, "--resume")
+    assert "continuing from iteration 40" in done.stderr, done.stderr
+    assert differences(whole, path) == []
+
+
+class Watched:
+    """Records what happens to the names in a folder: a list of ("removed" or "renamed", name)."""
+
+    DELETE, MOVED_FROM = 0x200, 0x40
+
+    def __init__(self, path):
+        libc = ctypes.CDLL(None, use_errno=True)
+        self.file = libc.inotify_init1(os.O_CLOEXEC)
+        assert self.file >= 0
+        assert libc.inotify_add_watch(self.file, os.fsencode(path),
+                                      self.DELETE | self.MOVED_FROM) >= 0
+
+    def events(self):
+        data, found, at = os.read(self.file, 1 << 20), [], 0
+        while at < len(data):
+            _, mask, _, length = struct.unpack_from("iIII", data, at)
+            name = data[at + 16:at + 16 + length].rstrip(b"\0").decode()
+            found.append(("removed" if mask & self.DELETE else "renamed", name))
+            at += 16 + length
+        return found
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.close(self.file)
+
+
+def test_a_generation_is_not_removed_before_its_replacement_is_there(dbench):
+    spec = dbench.spec({**CNN, "length": {"iterations": 45}})
+    whole = dbench.run(spec, "whole.h5")
+    path = unfinished(whole, str(dbench.folder / "again.h5"))
+    flip(os.path.join(folder(path), "40", "part-0.bin"))  # so that iteration 40 is written again
+    with Watched(folder(path)) as watched:
+        dbench("run", spec, "--output", path, "--resume")
+        events = [event for event in watched.events() if event[1].startswith("40")]
+    assert events == [("renamed", "40"), ("renamed", "40.partial"), ("removed", "40.replaced")]
+    assert generations(path) == [30, 40] and differences(whole, path) == []
 
 
 def unfinished(whole, path):

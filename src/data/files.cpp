@@ -37,7 +37,7 @@ DataFile read_data_file(const std::string& path, int64_t limit, const std::strin
     // zlib also reads files that are not compressed, so one code path reads both kinds.
     base::InputFile input(path);
     if (!input.problem().empty()) unreadable(path, input.problem(), source);
-    // Of a file that is too long anyway, only the beginning is read.
+    // Only the beginning is read if the file is too long anyway.
     constexpr int64_t kBeginning = 4096;
     uint8_t magic[2] = {};
     const bool packed = input.read(0, 2, magic) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;

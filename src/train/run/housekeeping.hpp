@@ -41,7 +41,6 @@ public:
 
 private:
     void save(int64_t completed);
-    void checkpoint(int64_t completed);  // Throws if the checkpoint cannot be written.
 
     const TrainerParts& parts_;
     const TrainerPlan& plan_;

@@ -69,16 +69,39 @@ void sync_folder(const std::string& path) {
     ::close(descriptor);
 }
 
+bool rename_without_replacing(const std::string& from, const std::string& to) {
+    if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+    if (errno == EEXIST) return false;
+    // Other errors: the file system has no such rename. A link does not replace anything either.
+    if (::link(from.c_str(), to.c_str()) == 0) {
+        ::unlink(from.c_str());
+        return true;
+    }
+    if (errno == EEXIST) return false;
+    if (::access(to.c_str(), F_OK) == 0) {
+        errno = EEXIST;
+        return false;
+    }
+    return std::rename(from.c_str(), to.c_str()) == 0;
+}
+
+void rename_file(const std::string& what, const std::string& from, const std::string& to,
+                 bool replace) {
+    const bool done =
+        replace ? std::rename(from.c_str(), to.c_str()) == 0 : rename_without_replacing(from, to);
+    if (!done) {
+        throw RunError(what + " " + to +
+                       " cannot be renamed from its .partial name: " + std::strerror(errno));
+    }
+}
+
 void replace_file(const std::string& what, const std::string& path, const std::string& bytes) {
     const std::string partial = path + ".partial";
     try {
         NewFile file(what, partial);
         file.add(bytes.data(), bytes.size());
         file.close();
-        if (std::rename(partial.c_str(), path.c_str()) != 0) {
-            throw RunError(what + " " + path +
-                           " cannot be renamed from its .partial name: " + std::strerror(errno));
-        }
+        rename_file(what, partial, path, true);
     } catch (...) {
         ::unlink(partial.c_str());
         throw;

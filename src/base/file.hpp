@@ -35,6 +35,14 @@ void write_synced(const std::string& what, const std::string& path, const std::s
 /// Syncs the list of files in a folder to the disk, if the file system supports that.
 void sync_folder(const std::string& path);
 
+/// Renames a complete file. Without `replace` nothing that exists is replaced. Throws RunError
+/// "WHAT TO cannot be ...: REASON"; both files are then as they were.
+void rename_file(const std::string& what, const std::string& from, const std::string& to,
+                 bool replace);
+/// Renames `from` to `to` unless `to` exists. Returns false and sets errno (EEXIST, for example) if
+/// the system refuses.
+bool rename_without_replacing(const std::string& from, const std::string& to);
+
 /// Replaces a file atomically, by way of PATH.partial: a reader sees either the old or the new
 /// bytes. Does not sync to the disk. Throws RunError; the old file is then not modified.
 void replace_file(const std::string& what, const std::string& path, const std::string& bytes);

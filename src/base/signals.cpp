@@ -1,7 +1,11 @@
 #include "base/signals.hpp"
 
+#include <unistd.h>
+
+#include <array>
 #include <atomic>
 #include <csignal>
+#include <cstdio>
 #include <limits>
 
 #include "base/clock.hpp"
@@ -12,6 +16,24 @@ namespace {
 volatile std::sig_atomic_t received = 0;
 std::atomic<double> first_time{std::numeric_limits<double>::infinity()};
 static_assert(std::atomic<double>::is_always_lock_free);  // The signal handler sets it.
+
+struct EndingSignal {
+    int number;
+    const char* name;
+    std::array<char, 512> line;  // The handler may not allocate.
+};
+EndingSignal ending_signals[] = {
+    {SIGINT, "SIGINT", {}}, {SIGTERM, "SIGTERM", {}}, {SIGUSR1, "SIGUSR1", {}}};
+volatile std::sig_atomic_t ending_status = 0;
+
+void end_process(int signal) {
+    for (const EndingSignal& each : ending_signals) {
+        if (each.number != signal) continue;
+        [[maybe_unused]] const auto written = ::write(
+            STDERR_FILENO, each.line.data(), std::char_traits<char>::length(each.line.data()));
+    }
+    ::_exit(ending_status);
+}
 
 void note(int signal) {
     received = signal;
@@ -30,6 +52,17 @@ void catch_signals() {
     }
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
+}
+
+void end_on_signals(int status, const std::string& rest) {
+    ending_status = status;
+    for (EndingSignal& each : ending_signals) {
+        std::snprintf(each.line.data(), each.line.size(), "dbench: stopped by %s %.480s\n",
+                      each.name, rest.c_str());
+        struct sigaction action {};
+        action.sa_handler = end_process;
+        sigaction(each.number, &action, nullptr);
+    }
 }
 
 double first_signal_time() { return first_time; }

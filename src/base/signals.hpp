@@ -11,6 +11,11 @@ namespace dbench::base {
 /// error.
 void catch_signals();
 
+/// Ends the process with `status` at once if SIGINT, SIGTERM or SIGUSR1 arrives, until
+/// catch_signals() is called. Writes the line "dbench: stopped by SIGTERM " + `rest` to standard
+/// error first; longer texts are cut after 500 characters. No destructor and no exit handler runs.
+void end_on_signals(int status, const std::string& rest);
+
 /// Returns the name of the last signal received ("SIGTERM"), or "".
 std::string received_signal();
 

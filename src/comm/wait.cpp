@@ -4,9 +4,12 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <thread>
 
 #include "base/clock.hpp"
@@ -39,11 +42,13 @@ std::string seconds_text(double seconds) {
 double seconds_from_environment(const char* name, double standard) {
     const char* text = std::getenv(name);
     if (!text || !*text) return standard;
-    char* end = nullptr;
-    const double seconds = std::strtod(text, &end);
-    if (*end || !(seconds > 0)) {
+    double seconds = 0;
+    const char* const end = text + std::strlen(text);
+    // Decimal notation, with a point in every locale.
+    const auto read = std::from_chars(text, end, seconds);
+    if (read.ec != std::errc() || read.ptr != end || !(seconds > 0) || !std::isfinite(seconds)) {
         throw base::UserError(std::string(name) + "=" + text +
-                              " is not a number of seconds above 0");
+                              " is not a number of seconds above 0 (600 or 2.5, for example)");
     }
     return seconds;
 }

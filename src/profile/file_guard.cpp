@@ -38,11 +38,14 @@ int allocate(int descriptor, int64_t from, int64_t to) {
 
 }  // namespace
 
-FileGuard::FileGuard(const std::string& path)
+FileGuard::FileGuard(const std::string& path, base::LockMode mode)
     : descriptor_(open(path.c_str(), O_RDWR | O_CLOEXEC)) {
     if (descriptor_ < 0) throw h5::Error(std::string("cannot open it (") + strerror(errno) + ")");
-    // A file system without locks can be written as well.
-    static_cast<void>(base::try_lock_bytes(descriptor_, base::LockMode::shared, kGuardByte));
+    if (base::try_lock_bytes(descriptor_, mode, kGuardByte)) return;
+    // Other errors: a file system without locks can be written as well.
+    if (mode == base::LockMode::shared || (errno != EACCES && errno != EAGAIN)) return;
+    close(std::exchange(descriptor_, -1));
+    throw GuardHeld("another process holds it");
 }
 
 FileGuard::FileGuard(FileGuard&& other) noexcept { *this = std::move(other); }

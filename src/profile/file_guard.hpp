@@ -16,6 +16,12 @@ public:
     using h5::Error::Error;
 };
 
+/// Another process holds a lock on the file that excludes the requested one.
+class GuardHeld : public h5::Error {
+public:
+    using h5::Error::Error;
+};
+
 /// HDF5 does not recover from a failed write, so space is allocated before it writes (beyond the
 /// file's end, if the file system can do that): "disk full" and "over quota" are noticed then.
 /// The lock is a shared one on a byte far beyond any data. It ends with the process, however that
@@ -23,7 +29,10 @@ public:
 class FileGuard {
 public:
     FileGuard() = default;
-    explicit FileGuard(const std::string& path);  ///< Throws h5::Error.
+    /// `mode` shared: a writer's lock. Exclusive: the lock of a run that is about to replace the
+    /// file; the constructor throws GuardHeld if a writer or another such run holds its own. Throws
+    /// h5::Error if the file cannot be opened.
+    explicit FileGuard(const std::string& path, base::LockMode mode = base::LockMode::shared);
     FileGuard(FileGuard&& other) noexcept;
     FileGuard& operator=(FileGuard&& other) noexcept;
     ~FileGuard();

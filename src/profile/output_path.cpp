@@ -1,6 +1,5 @@
 #include "profile/output_path.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +9,8 @@
 #include <system_error>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
+#include "profile/file_guard.hpp"
 #include "profile/result_file.hpp"
 
 namespace dbench::profile {
@@ -31,8 +32,10 @@ void make_folder(const std::string& path, const fs::path& folder) {
     }
 }
 
+constexpr const char* kKeep = "it is left as it is; choose another /output or --output";
+
 void check_replaceable(const std::string& path) {
-    const std::string keep = "it is left as it is; choose another /output or --output";
+    const std::string keep = kKeep;
     Inspection old;
     try {
         old = inspect(path);
@@ -49,24 +52,14 @@ void check_replaceable(const std::string& path) {
     if (access(path.c_str(), W_OK) != 0) refuse_output_path(path, std::strerror(errno), keep);
 }
 
-int rename_without_replacing(const char* from, const char* to) {
-    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
-    if (errno == EEXIST) return -1;  // Other errors: the file system has no such rename.
-    if (access(to, F_OK) == 0) {
-        errno = EEXIST;
-        return -1;
-    }
-    return std::rename(from, to);
-}
-
 }  // namespace
 
-OutputPath::OutputPath(const std::string& path, bool overwrite)
-    : path_(path), overwrite_(overwrite) {
+OutputPath::OutputPath(const std::string& path, bool overwrite) : path_(path) {
     if (path.empty()) refuse_output_path("\"\"", "it has no name", "give /output or --output");
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
-    if (fs::exists(status)) {
+    replaces_ = fs::exists(status);
+    if (replaces_) {
         if (fs::is_directory(status))
             refuse_output_path(path, "it is a folder", "name a file in it");
         if (!fs::is_regular_file(status))
@@ -77,6 +70,7 @@ OutputPath::OutputPath(const std::string& path, bool overwrite)
         // A symbolic link is kept; its target is replaced.
         path_ = fs::canonical(path, error).string();
         if (error) refuse_output_path(path, error.message(), "name another file");
+        claim_old_file();
     } else if (fs::is_symlink(fs::symlink_status(path, error))) {
         refuse_output_path(path, "it is a link without a target", "remove the link");
     }
@@ -92,10 +86,26 @@ OutputPath::~OutputPath() {
     if (!published_) unlink(temporary_.c_str());
 }
 
+/// Locks the file that is to be replaced. Another run that starts at the same time is then refused
+/// here, or finds the new file, which this run holds from the moment at which it appears.
+void OutputPath::claim_old_file() {
+    const char* const meanwhile = "another run is replacing it";
+    try {
+        old_ = FileGuard(path_, base::LockMode::exclusive);
+    } catch (const GuardHeld&) {
+        refuse_output_path(path_, meanwhile, kKeep);
+    } catch (const h5::Error& error) {
+        refuse_output_path(path_, error.what(), kKeep);
+    }
+    if (!old_.path_problem(path_).empty()) refuse_output_path(path_, meanwhile, kKeep);
+}
+
 void OutputPath::publish() {
-    const int status = overwrite_ ? std::rename(temporary_.c_str(), path_.c_str())
-                                  : rename_without_replacing(temporary_.c_str(), path_.c_str());
-    if (status != 0)
+    const bool done = replaces_ ? std::rename(temporary_.c_str(), path_.c_str()) == 0
+                                : base::rename_without_replacing(temporary_, path_);
+    if (!done && errno == EEXIST)
+        refuse_output_path(path_, "another run has created it meanwhile", kKeep);
+    if (!done)
         refuse_output_path(path_, std::strerror(errno), "choose another /output or --output");
     published_ = true;
 }

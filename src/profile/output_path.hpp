@@ -3,15 +3,18 @@
 
 #include <string>
 
+#include "profile/file_guard.hpp"
+
 namespace dbench::profile {
 
 /// Owns a temporary name next to the path. The file is created there and moved to the path when it
-/// is complete enough to be read; at that moment it replaces an old file.
+/// is complete enough to be read; at that moment it replaces an old file, which is locked from the
+/// check until then.
 class OutputPath {
 public:
     /// Creates missing folders. Throws UserError if nothing can be written, or if `path` exists and
     /// may not be replaced: without `overwrite` nothing may, with it only a result file that no
-    /// process is writing.
+    /// process is writing or replacing.
     OutputPath(const std::string& path, bool overwrite);
     ~OutputPath();  ///< Removes the temporary file if it was not published.
     OutputPath(const OutputPath&) = delete;
@@ -24,8 +27,11 @@ public:
     void publish();
 
 private:
+    void claim_old_file();
+
     std::string path_, temporary_;
-    bool overwrite_;
+    bool replaces_ = false;  ///< A file exists at the path.
+    FileGuard old_;          ///< Holds the lock on that file.
     bool published_ = false;
 };
 

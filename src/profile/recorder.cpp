@@ -372,18 +372,20 @@ void Recorder::evaluation(const algorithms::EvaluationRecord& record) {
     if (m.progress.done && m.options.progress) m.options.progress(m.progress);
 }
 
-void Recorder::settle() {
+std::string Recorder::settle() {
     Impl& m = *impl_;
     m.drain();
-    std::string problem;
+    std::string obstacle;
     if (m.world.rank() == 0) {
         try {
-            problem = m.file->settle();
+            obstacle = m.file->settle();
         } catch (const std::exception& error) {
-            problem = m.problem = error.what();
+            m.problem = error.what();
         }
     }
-    m.world.agree(problem, false);
+    m.world.agree(m.problem, false);
+    m.world.broadcast(obstacle);
+    return obstacle;
 }
 
 void Recorder::event(int64_t iteration, const std::string& kind, const std::string& text) {

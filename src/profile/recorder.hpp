@@ -106,9 +106,10 @@ public:
     /// errors of waiting for peers.
     void iteration(const algorithms::IterationRecord& record) override;
     void evaluation(const algorithms::EvaluationRecord& record) override;
-    /// Writes all rows to the disk. Throws RunError on all ranks if that fails, or if no checkpoint
-    /// may be written because the output path now leads to another file. Collective.
-    void settle() override;
+    /// Writes all rows to the disk. Returns why no checkpoint may be written, on all ranks, if the
+    /// output path now leads to another file. Throws RunError on all ranks if the file cannot be
+    /// written. Collective.
+    std::string settle() override;
     void event(int64_t iteration, const std::string& kind, const std::string& text) override;
 
     /// Closes the file: writes all rows, `status` (complete, preempted or failed), `finished` and

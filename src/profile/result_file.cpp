@@ -30,10 +30,13 @@ constexpr size_t kHeadBytes = 1 << 16;
     throw base::UserError(path + " is not a result file of dbench (" + why + ")");
 }
 
+/// Clocks of hosts differ by minutes at most. A time that lies further in the future was set by a
+/// wrong clock or by hand, and says nothing about a living writer.
 double seconds_since_write(const std::string& path) {
     struct stat status {};
     if (stat(path.c_str(), &status) != 0) return 0;
-    return std::max(0.0, std::difftime(std::time(nullptr), status.st_mtime));
+    const double seconds = std::difftime(std::time(nullptr), status.st_mtime);
+    return seconds < -kLongSilence ? kLongSilence : std::max(0.0, seconds);
 }
 
 int64_t rows(hid_t file, const char* name) { return static_cast<int64_t>(h5::rows_of(file, name)); }

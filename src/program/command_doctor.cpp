@@ -32,14 +32,14 @@ void print_command_doctor(const std::string& name, const std::string& value) {
     std::printf("%s%s\n", base::column(name, 17).c_str(), value.c_str());
 }
 
-void print_machine() {
+void print_machine(const std::string& launcher) {
     for (const auto& [name, value] : build_facts()) {
         print_command_doctor(name, name == "NCCL"  ? comm::nccl_status()
                                    : name == "MPI" ? comm::mpi_status()
                                                    : value);
     }
     for (const auto& [name, value] : train::gpu_facts()) print_command_doctor(name, value);
-    print_command_doctor("launcher", comm::launched_by_mpi() ? "MPI" : "none (one process)");
+    print_command_doctor("launcher", launcher);
     print_command_doctor("processors", std::to_string(usable_cpus()));
     const char* root = std::getenv("DBENCH_DATA");
     print_command_doctor("DBENCH_DATA",
@@ -110,20 +110,35 @@ void print_hosts(comm::World& world) {
 }
 
 int inspect_machine() {
-    if (!comm::launched_by_mpi()) {
-        print_machine();
-        return 0;
+    std::optional<comm::World> joined;
+    try {
+        joined.emplace(comm::launch());
+    } catch (const comm::Unconnected&) {
+        print_machine("several processes that MPI did not connect");
+        std::fflush(stdout);
+        throw;
     }
-    comm::World world{comm::launch()};
-    if (world.rank() == 0) print_machine();
+    comm::World& world = *joined;
+    if (world.rank() == 0) {
+        print_machine(comm::launched_by_mpi() ? "MPI" : "none (one process)");
+    }
     if (world.size() > 1) print_hosts(world);
     if (world.size() > 1) print_link(world);
     return 0;
 }
 
+/// Throws UserError if the file of links exists. A listing of links takes long to measure again.
+void refuse_existing_links(const std::string& path) {
+    std::error_code ignored;
+    if (std::filesystem::exists(std::filesystem::symlink_status(path, ignored))) {
+        throw base::UserError("--links: " + path +
+                              " exists: choose another name, or replace it with --force");
+    }
+}
+
 /// Measures the links between all pairs of ranks and writes them to a file, which the placement of
-/// a spec can read.
-int write_links(const std::string& path) {
+/// a spec can read. The file appears under its name only when it is complete.
+int write_links(const std::string& path, bool force) {
     if (!comm::launched_by_mpi()) {
         throw base::UserError(
             "--links: needs at least two ranks (links are measured between ranks): start "
@@ -131,6 +146,7 @@ int write_links(const std::string& path) {
             path);
     }
     comm::World world{comm::launch()};
+    const std::string partial = path + ".partial";
     std::optional<base::NewFile> file;
     const auto on_rank_0 = [&](auto&& work) {
         run_on_all_ranks(world, [&] {
@@ -143,18 +159,25 @@ int write_links(const std::string& path) {
     };
     try {
         // Opens the file before the measurement, so that a wrong path fails at once.
-        on_rank_0([&] { file.emplace("--links:", path); });
+        on_rank_0([&] {
+            if (!force) refuse_existing_links(path);
+            file.emplace("--links: " + path + " cannot be written:", partial);
+        });
         const std::vector<std::string> hosts = world.gather(world.host());
         const graphs::Links links = comm::measure_links(world);
         on_rank_0([&] {
             const std::string text = graphs::to_text(links, hosts);
             file->add(text.data(), text.size());
-            file->close();
+            file->finish();
+            base::rename_file("--links:", partial, path, force);
             print_command_doctor("links", std::to_string(links.slots) + " slots, " + path);
         });
     } catch (const base::UserError& error) {
         // All ranks throw the same error; only rank 0 prints it.
-        if (world.rank() == 0) base::report_error(error.what());
+        if (world.rank() == 0) {
+            if (file) std::remove(partial.c_str());
+            base::report_error(error.what());
+        }
         return base::kExitUser;
     }
     return 0;
@@ -180,8 +203,9 @@ int inspect_file(const std::string& path) {
 
 }  // namespace
 
-int command_doctor(const std::string& path, const std::string& links) {
-    if (!links.empty()) return write_links(links);
+int command_doctor(const DoctorArguments& arguments) {
+    const std::string& path = arguments.path;
+    if (!arguments.links.empty()) return write_links(arguments.links, arguments.force);
     if (path.empty()) return inspect_machine();
     if (base::kind_of(path) == base::PathKind::folder) {
         const profile::FolderCheck check = profile::check_folder(path);

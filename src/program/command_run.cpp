@@ -262,6 +262,14 @@ std::string position_text(const std::vector<std::string>& specs, size_t k) {
 
 }  // namespace
 
+void end_on_signals_before_training() {
+    base::end_on_signals(
+        base::kExitPreempted,
+        "before training began: this start has written nothing, and earlier results "
+        "and checkpoints are as they were; the same command with --resume starts "
+        "or continues the run");
+}
+
 int command_run(comm::World& world, const RunArguments& arguments) {
     base::set_log_identity(world.rank(), arguments.quiet);
     train::keep_freed_memory();
@@ -280,6 +288,7 @@ int command_run(comm::World& world, const RunArguments& arguments) {
         }
         int status = base::kExitFailed;
         try {
+            end_on_signals_before_training();
             status = run(world, arguments, specs[k], threads, position);
         } catch (...) {
             warn_on_rank_0(world, position);

@@ -12,6 +12,9 @@
 
 namespace dbench::program {
 
+/// Until training begins, a signal ends the process at once, with the status of a run that --resume
+/// continues, and a message that says what is kept.
+void end_on_signals_before_training();
 /// Trains what the specs describe, one spec after another. Collective.
 int command_run(comm::World& world, const RunArguments& arguments);
 /// Checks the specs without training and prints what a run would need. Collective.
@@ -69,9 +72,14 @@ int command_data_verify(const std::string& file);
 
 /// Prints what a spec can name; `family` may be empty, a family, a member or a key.
 int command_list(const std::string& family, bool json);
-/// Reports on this machine (`path` empty), a result file or a folder. If `links` is not empty, it
-/// instead measures the links between all ranks and writes them to that file.
-int command_doctor(const std::string& path, const std::string& links);
+/// The arguments of `dbench doctor`.
+struct DoctorArguments {
+    std::string path;    ///< a result file or a folder; empty: this machine
+    std::string links;   ///< if not empty, measure the links of all ranks and write this file
+    bool force = false;  ///< replace an existing file of links
+};
+/// Reports on this machine, a result file or a folder, or measures links.
+int command_doctor(const DoctorArguments& arguments);
 /// Prints the versions of the program and its libraries.
 int command_version();
 

@@ -8,10 +8,12 @@
 #include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/log.hpp"
 
 namespace dbench::program {
 
@@ -58,7 +60,11 @@ void Heartbeat::write(const char* state, const profile::Progress& p) {
     try {
         base::replace_file("the heartbeat", path_,
                            json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
-    } catch (const base::RunError&) {  // a missing heartbeat must not stop the run
+    } catch (const base::RunError& error) {  // a missing heartbeat must not stop the run
+        if (!std::exchange(failed_, true)) {
+            base::warn(std::string(error.what()) +
+                       " (the run goes on, and its result is not affected)");
+        }
     }
 }
 

@@ -17,8 +17,8 @@ public:
     ~Heartbeat();
     Heartbeat(const Heartbeat&) = delete;
 
-    /// Rewrites the file with the state "training", at most every ten seconds. Ignores errors in
-    /// writing the file, so that they do not stop the run.
+    /// Rewrites the file with the state "training", at most every ten seconds. The first
+    /// error in writing the file is a warning; errors do not stop the run.
     void beat(const profile::Progress& progress);
 
 private:
@@ -26,6 +26,7 @@ private:
 
     std::string path_, host_;
     double start_, next_ = 0;
+    bool failed_ = false;  ///< The file could not be written, and a warning said so.
 };
 
 }  // namespace dbench::program

@@ -14,6 +14,7 @@
 #include "data/byte_pairs.hpp"
 #include "program/commands.hpp"
 #include "program/memory.hpp"
+#include "train/device/device.hpp"
 
 namespace {
 
@@ -121,7 +122,37 @@ void refuse_unknown_command(const CLI::App& app, const std::string& word) {
     throw base::UserError("'" + word + "' is not a command" + base::suggest_name(word, names));
 }
 
+// Throws UserError if an argument is empty: an unset variable of a shell would otherwise change
+// what the words next to it mean.
+void refuse_empty_arguments(int argc, char** argv) {
+    for (int k = 1; k < argc; ++k) {
+        const std::string word = argv[k], before = argv[k - 1];
+        const bool option = word.starts_with("--") && word.find('=') + 1 == word.size();
+        if (!option && !word.empty()) continue;
+        std::string what = "an argument";
+        if (option) what = word.substr(0, word.size() - 1);
+        if (word.empty() && k > 1 && before.starts_with("--")) what = before;
+        throw base::UserError(what +
+                              ": the value is empty (is a variable of the shell not set?): "
+                              "give a value, or leave the option out");
+    }
+}
+
+// Throws UserError if an option took the next option for its value.
+void refuse_options_as_values(CLI::App& command) {
+    for (const CLI::Option* option : command.get_options()) {
+        if (option->get_lnames().empty()) continue;
+        for (const std::string& value : option->results()) {
+            if (!value.starts_with("--")) continue;
+            throw base::UserError(option->get_name() + ": the value is missing (the next word is " +
+                                  value + "): give a value, or leave the option out");
+        }
+    }
+    for (CLI::App* each : command.get_subcommands()) refuse_options_as_values(*each);
+}
+
 int dispatch(int argc, char** argv) {
+    refuse_empty_arguments(argc, argv);
     CLI::App app{
         "DBench trains n model replicas with centralized or decentralized SGD and records "
         "how far they drift apart."};
@@ -281,17 +312,21 @@ int dispatch(int argc, char** argv) {
     list_command->add_flag("--json", list_json, "machine-readable output");
     list_command->footer(kListExamples);
 
-    std::string doctor_path, doctor_links;
+    program::DoctorArguments doctor;
     auto* doctor_command = app.add_subcommand(
         "doctor",
         "report on this build and machine, on a result file, or on a folder's file system");
     auto* path_option =
-        doctor_command->add_option("PATH", doctor_path, "a result file or a folder");
-    doctor_command
-        ->add_option("--links", doctor_links,
-                     "measure latency and bandwidth between all ranks, and write them to this file")
-        ->type_name("F")
-        ->excludes(path_option);
+        doctor_command->add_option("PATH", doctor.path, "a result file or a folder");
+    auto* doctor_links =
+        doctor_command
+            ->add_option(
+                "--links", doctor.links,
+                "measure latency and bandwidth between all ranks, and write them to this file")
+            ->type_name("F")
+            ->excludes(path_option);
+    doctor_command->add_flag("--force", doctor.force, "replace an existing file of links")
+        ->needs(doctor_links);
     doctor_command->footer(kDoctorExamples);
     auto* version_command = app.add_subcommand("version", "print version, build and libraries");
 
@@ -302,9 +337,12 @@ int dispatch(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : base::kExitUser;
     }
+    refuse_options_as_values(app);
+    if (run_command->parsed()) program::end_on_signals_before_training();
     if (run_command->parsed() || check_command->parsed() || conform_command->parsed()) {
         comm::World world{comm::launch()};
         try {
+            program::run_on_all_ranks(world, [] { train::threads_of_environment(); });
             if (conform_command->parsed()) return program::command_conform(world, conform);
             return run_command->parsed() ? program::command_run(world, run)
                                          : program::command_check(world, run, check_json);
@@ -323,12 +361,12 @@ int dispatch(int argc, char** argv) {
     }
     base::check_path_text(packing.file, "FILE");
     base::check_path_text(pieces.output, "--output");
-    base::check_path_text(doctor_links, "--links");
+    base::check_path_text(doctor.links, "--links");
     if (pack_command->parsed()) return program::command_data_pack(packing);
     if (pieces_command->parsed()) return program::command_data_pieces(pieces);
     if (verify_command->parsed()) return program::command_data_verify(verified);
     if (list_command->parsed()) return program::command_list(list_family, list_json);
-    if (doctor_command->parsed()) return program::command_doctor(doctor_path, doctor_links);
+    if (doctor_command->parsed()) return program::command_doctor(doctor);
     if (version_command->parsed()) return program::command_version();
     return base::kExitUser;
 }

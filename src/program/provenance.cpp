@@ -4,7 +4,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -13,18 +12,13 @@
 #include "comm/versions.hpp"
 #include "data/jpeg.hpp"
 #include "profile/result_file.hpp"
+#include "program/recorded_environment.hpp"
 #include "train/device/device.hpp"
 
 extern char** environ;
 
 namespace dbench::program {
 namespace {
-
-// Prefixes of the environment variables that change speed or results. No others are recorded, since
-// they may be private.
-constexpr const char* kEnvironment[] = {"OMP_",    "OMPI_",   "UCX_",   "NCCL_",   "SLURM_",
-                                        "DBENCH_", "CUDA_",   "MKL_",   "ATEN_",   "MALLOC_",
-                                        "NVIDIA_", "CUBLAS_", "TORCH_", "PYTORCH_"};
 
 std::string cpu_model() {
     std::ifstream info("/proc/cpuinfo");
@@ -71,16 +65,6 @@ base::Json provenance(comm::World& world, const RunArguments& arguments, const P
                     {"build_type", build.build_type}, {"cuda", build.cuda}};
     utsname system{};
     uname(&system);
-    Json variables = Json::object();
-    for (char** entry = environ; *entry; ++entry) {
-        const char* equals = std::strchr(*entry, '=');
-        if (!equals) continue;
-        for (const char* prefix : kEnvironment) {
-            if (std::strncmp(*entry, prefix, std::strlen(prefix)) == 0) {
-                variables[std::string(*entry, equals - *entry)] = equals + 1;
-            }
-        }
-    }
     out["environment"] = {{"system", std::string(system.sysname) + " " + system.release},
                           {"machine", system.machine},
                           {"cpu", cpu_model()},
@@ -93,7 +77,7 @@ base::Json provenance(comm::World& world, const RunArguments& arguments, const P
                           {"stacking", session.stacking()},
                           {"resident", session.resident()},
                           {"capture", session.capture()},
-                          {"variables", variables}};
+                          {"variables", recorded_environment(environ)}};
     for (const auto& [name, value] : run.device->settings()) out["environment"][name] = value;
     Json data = Json::object();
     for (const base::InputDigest& each : session.data_digests()) {

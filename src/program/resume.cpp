@@ -194,9 +194,14 @@ void claim_checkpoints(comm::World& world, const RunArguments& arguments, const 
 void copy_earlier_file(const std::string& output, int64_t iteration) {
     namespace fs = std::filesystem;
     const std::string kept = output + ".until-" + std::to_string(iteration) + ".h5";
-    std::error_code error;
-    fs::copy_file(output, kept, fs::copy_options::overwrite_existing, error);
+    // A copy that fails must not damage one of an earlier start.
+    const std::string partial = kept + ".partial";
+    std::error_code error, ignored;
+    fs::remove(partial, ignored);
+    fs::copy_file(output, partial, error);
+    if (!error) fs::rename(partial, kept, error);
     if (error) {
+        fs::remove(partial, ignored);
         throw base::UserError("the result file cannot be copied to " + kept + " (" +
                               error.message() + "): free disk space, or change /output");
     }

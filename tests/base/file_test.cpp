@@ -21,6 +21,21 @@ std::string contents(const std::string& path) {
 
 }  // namespace
 
+TEST_CASE("A rename without replacing leaves both files if the name is taken") {
+    const Folder folder;
+    write_synced("the note", folder / "note.partial", "new");
+    write_synced("the note", folder / "note", "old");
+    CHECK_THROWS_AS(rename_file("the note", folder / "note.partial", folder / "note", false),
+                    RunError);
+    CHECK(contents(folder / "note") == "old");
+    CHECK(contents(folder / "note.partial") == "new");
+    rename_file("the note", folder / "note.partial", folder / "note", true);
+    CHECK(contents(folder / "note") == "new");
+    rename_file("the note", folder / "note", folder / "other", false);
+    CHECK(contents(folder / "other") == "new");
+    CHECK(folder.entries() == 1);
+}
+
 TEST_CASE("A file is replaced, and no temporary file is left") {
     const Folder folder;
     replace_file("the note", folder / "note", "first");

@@ -41,6 +41,23 @@ TEST_CASE("Signals that ask for an end are recorded by name, and the process con
     CHECK(ended.signal == SIGTERM);
 }
 
+TEST_CASE("Before training a signal ends the process with a status and a message") {
+    const Ended ended = in_child([] {
+        end_on_signals(75, "too early: nothing is lost");
+        std::raise(SIGUSR1);
+        return 3;
+    });
+    CHECK(ended.exit_status == 75);
+    CHECK(ended.stderr_text == "dbench: stopped by SIGUSR1 too early: nothing is lost\n");
+    const Ended later = in_child([] {
+        end_on_signals(75, std::string(2000, 'x'));
+        catch_signals();
+        std::raise(SIGTERM);
+        return received_signal() == "SIGTERM" ? 0 : 4;
+    });
+    CHECK(later.exit_status == 0);
+}
+
 TEST_CASE("The recorded time is that of the first signal, the name that of the last one") {
     const Ended ended = in_child([] {
         catch_signals();

@@ -11,15 +11,16 @@ namespace {
 
 /// Removes the variables of all launchers, whatever started the tests.
 struct Unlaunched {
-    Environment variables[9] = {{"OMPI_COMM_WORLD_SIZE", nullptr},
-                                {"MPI_LOCALNRANKS", nullptr},
-                                {"MV2_COMM_WORLD_SIZE", nullptr},
-                                {"PMIX_RANK", nullptr},
-                                {"PMI_RANK", nullptr},
-                                {"PMI_SIZE", nullptr},
-                                {"PMI_FD", nullptr},
-                                {"SLURM_STEP_NUM_TASKS", nullptr},
-                                {"SLURM_PROCID", nullptr}};
+    Environment variables[10] = {{"OMPI_COMM_WORLD_SIZE", nullptr},
+                                 {"MPI_LOCALNRANKS", nullptr},
+                                 {"MV2_COMM_WORLD_SIZE", nullptr},
+                                 {"PMIX_RANK", nullptr},
+                                 {"PMI_RANK", nullptr},
+                                 {"PMI_SIZE", nullptr},
+                                 {"PMI_FD", nullptr},
+                                 {"SLURM_JOB_ID", nullptr},
+                                 {"SLURM_STEP_NUM_TASKS", nullptr},
+                                 {"SLURM_PROCID", nullptr}};
 };
 
 }  // namespace
@@ -37,11 +38,28 @@ TEST_CASE("launched_by_mpi recognizes the environment of MPI launchers") {
     CHECK_FALSE(launched_by_mpi());
 }
 
-TEST_CASE("Several tasks of srun without MPI are refused") {
+TEST_CASE("Processes that no launcher connected are refused with a remedy") {
     const Unlaunched unlaunched;
-    const Environment task("SLURM_PROCID", "1");
-    const Environment tasks("SLURM_STEP_NUM_TASKS", "4");
-    CHECK_THROWS_AS(launch(), base::UserError);
+    const auto refusal = [] {
+        try {
+            launch();
+        } catch (const Unconnected& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    const Environment job("SLURM_JOB_ID", "7");
+    const Environment task("SLURM_PROCID", "0");
+    {
+        const Environment tasks("SLURM_STEP_NUM_TASKS", "4");
+        CHECK_THAT(refusal(), Catch::Matchers::ContainsSubstring("SLURM_STEP_NUM_TASKS=4") &&
+                                  Catch::Matchers::ContainsSubstring("srun --mpi="));
+        // mpirun within a step of srun, for its helpers on the hosts:
+        const Environment within("PMI_SIZE", "1");
+        CHECK(refusal() == "");
+    }
+    const Environment one("SLURM_STEP_NUM_TASKS", "1");
+    CHECK(refusal() == "");
 }
 
 TEST_CASE("Without a launcher a process is a world of one rank") {
@@ -57,7 +75,7 @@ TEST_CASE("Without a launcher a process is a world of one rank") {
 }
 
 TEST_CASE("DBENCH_TIMEOUT must be a number of seconds") {
-    for (const char* bad : {"soon", "-1", "0", "3s", "nan"}) {
+    for (const char* bad : {"soon", "-1", "0", "3s", "nan", "0x10", "inf", " 5", "2,5"}) {
         const Environment variable("DBENCH_TIMEOUT", bad);
         CHECK_THROWS_AS(World(alone()), base::UserError);
     }

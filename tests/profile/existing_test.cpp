@@ -1,12 +1,22 @@
 // The path of a result file: which existing files are replaced, and which paths are refused.
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <ctime>
 #include <fstream>
+#include <memory>
+#include <optional>
 #include <sstream>
+#include <vector>
 
 #include "base/error.hpp"
 #include "catch.hpp"
 #include "profile/content_checks.hpp"
+#include "profile/output_path.hpp"
 #include "profile/result_file.hpp"
+#include "profile/writing_process.hpp"
 
 namespace dbench::profile::tests {
 namespace {
@@ -88,6 +98,87 @@ TEST_CASE("A file that another run is writing is not replaced") {
     run.record_all(world, writer);
     writer.finish("complete");
     CHECK(rows_differ(run, ResultReader(run.path), 1) == "");
+}
+
+TEST_CASE("Of several runs that start with one output at a time, one is not refused") {
+    // Each process keeps its file open until all have tried, so that none replaces a finished one.
+    constexpr int kTries = 40, kRuns = 4;
+    for (int k = 0; k < kTries; ++k) {
+        const Folder folder;
+        SyntheticRun run;
+        run.path = folder / "run.h5";
+        if (k % 2 == 0) {
+            comm::World world{comm::alone()};
+            run.write(world);
+        }
+        run.overwrite = true;
+        int tried[2], over[2];
+        REQUIRE(pipe(tried) == 0);
+        REQUIRE(pipe(over) == 0);
+        std::vector<std::unique_ptr<Process>> runs;
+        for (int each = 0; each < kRuns; ++each) {
+            runs.push_back(std::make_unique<Process>([&] {
+                close(over[1]);
+                int status = 1;
+                char byte = 0;
+                comm::World world{comm::alone()};
+                std::optional<Recorder> recorder;
+                try {
+                    recorder.emplace(world, comm::Placement{run.replicas, 1}, run.options());
+                    status = 0;
+                } catch (const base::UserError&) {
+                }
+                if (write(tried[1], "x", 1) != 1) return 2;
+                while (read(over[0], &byte, 1) > 0) {
+                }
+                if (recorder) recorder->finish("complete");
+                return status;
+            }));
+        }
+        char byte = 0;
+        for (int each = 0; each < kRuns; ++each) CHECK(read(tried[0], &byte, 1) == 1);
+        CHECK(inspect(run.path).writer == Writer::alive);
+        for (const int end : {tried[0], tried[1], over[0], over[1]}) close(end);
+        int started = 0;
+        for (const auto& each : runs) started += each->wait() == 0;
+        CHECK(started == 1);
+        CHECK(inspect(run.path).status == "complete");
+        CHECK(folder.entries() == 1);
+    }
+}
+
+TEST_CASE("A file that another run is about to replace is not replaced") {
+    const Folder folder;
+    comm::World world{comm::alone()};
+    SyntheticRun run;
+    run.path = folder / "run.h5";
+    run.write(world);
+    const std::string before = bytes_of(run.path);
+    {
+        const OutputPath first(run.path, true);
+        CHECK_THROWS_AS(OutputPath(run.path, true), base::UserError);
+    }
+    CHECK_NOTHROW(OutputPath(run.path, true));
+    CHECK(bytes_of(run.path) == before);
+}
+
+TEST_CASE("A file time in the future does not keep another host out") {
+    const Folder folder;
+    const auto writer_at = [&](double seconds) {
+        SyntheticRun run;
+        run.path = folder / "run.h5";
+        const timespec time{::time(nullptr) + static_cast<time_t>(seconds), 0};
+        const timespec times[2] = {time, time};
+        REQUIRE(utimensat(AT_FDCWD, run.path.c_str(), times, 0) == 0);
+        return inspect(run.path).seconds_since_write;
+    };
+    comm::World world{comm::alone()};
+    SyntheticRun run;
+    run.path = folder / "run.h5";
+    run.write(world);
+    CHECK(writer_at(-60) >= 60);
+    CHECK(writer_at(60) == 0);       // Clocks of hosts differ.
+    CHECK(writer_at(86400) >= 600);  // No clock is so wrong.
 }
 
 TEST_CASE("Missing folders are created") {

@@ -3,6 +3,7 @@ measured."""
 
 import json
 import math
+import os
 import signal
 
 import h5py
@@ -136,6 +137,17 @@ def test_doctor_reports_unwritable_link_files_once(dbench):
     assert done.stderr.count("error:") == 1 and "--links: nowhere/links.txt cannot" in done.stderr
     alone = dbench("doctor", "--links", "links.txt", expect=2)
     assert "needs at least two ranks" in alone.stderr
+
+
+def test_doctor_replaces_a_file_of_links_only_if_asked(dbench):
+    kept = dbench.folder / "links.txt"
+    kept.write_text("measured yesterday\n")
+    done = dbench("doctor", "--links", "links.txt", ranks=2, expect=2)
+    assert "links.txt exists" in done.stderr and "--force" in done.stderr, done.stderr
+    assert kept.read_text() == "measured yesterday\n"
+    dbench("doctor", "--links", "links.txt", "--force", ranks=2)
+    assert np.loadtxt(kept).shape == (2, 4)
+    assert os.listdir(dbench.folder) == ["links.txt"]
 
 
 def test_graph_prints_the_cost_of_placements(dbench):

@@ -9,11 +9,19 @@
 #include "base/error.hpp"
 #include "base/folder.hpp"
 #include "catch.hpp"
+#include "train/checkpoints/checkpoint_part.hpp"
 
 namespace dbench::train {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Manifests begin as the program writes them; other files of that name are not its own.
+std::string manifest_with(const std::string& spec) {
+    return R"({"manifest":"{\"version\":1,\"spec\":\")" + spec + R"(\"}","checksum":1})";
+}
+const std::string kOld = manifest_with("old"), kOlder = manifest_with("older"),
+                  kNew = manifest_with("new");
 
 void make_generation(const fs::path& path, const std::string& manifest) {
     fs::create_directories(path);
@@ -28,10 +36,10 @@ std::string manifest_of(const fs::path& path) {
 TEST_CASE("A generation replaces another one of the same iteration") {
     const base::Folder folder;
     const fs::path path = folder / "20";
-    make_generation(path, "old");
-    make_generation(path.string() + kPartial, "new");
+    make_generation(path, kOld);
+    make_generation(path.string() + kPartial, kNew);
     replace_generation(path.string() + kPartial, path.string());
-    CHECK(manifest_of(path) == "new");
+    CHECK(manifest_of(path) == kNew);
     CHECK(generations(folder.path()) == std::vector<int64_t>{20});
     CHECK(unfinished(folder.path()).empty());
 }
@@ -39,23 +47,40 @@ TEST_CASE("A generation replaces another one of the same iteration") {
 TEST_CASE("A generation that cannot be replaced is still there") {
     const base::Folder folder;
     const fs::path path = folder / "20";
-    make_generation(path, "old");
+    make_generation(path, kOld);
     CHECK_THROWS_AS(replace_generation(path.string() + kPartial, path.string()), base::RunError);
-    CHECK(manifest_of(path) == "old");
+    CHECK(manifest_of(path) == kOld);
 }
 
 TEST_CASE("A kill while a generation is replaced loses none") {
     const base::Folder folder;
     const fs::path path = folder / "20";
-    make_generation(path.string() + kReplaced, "old");
-    make_generation(path.string() + kPartial, "new");
+    make_generation(path.string() + kReplaced, kOld);
+    make_generation(path.string() + kPartial, kNew);
     restore_replaced(folder.path());
-    CHECK(manifest_of(path) == "old");
+    CHECK(manifest_of(path) == kOld);
     CHECK(generations(folder.path()) == std::vector<int64_t>{20});
     // If both exist, the new generation is complete and keeps its name.
-    make_generation(path.string() + kReplaced, "older");
+    make_generation(path.string() + kReplaced, kOlder);
     restore_replaced(folder.path());
-    CHECK(manifest_of(path) == "old");
+    CHECK(manifest_of(path) == kOld);
+}
+
+TEST_CASE("Only files that begin as the program writes them are removed with a generation") {
+    const base::Folder folder;
+    const fs::path ours = folder / "20", theirs = folder / "30";
+    make_generation(ours, kOld);
+    std::ofstream(ours / "part-0.bin") << kPartBegin << "rows";
+    std::ofstream(ours / "part-1.bin") << kPartBegin.substr(0, 5);  // A full disk has cut it.
+    remove_generation(ours.string());
+    CHECK_FALSE(fs::exists(ours));
+    make_generation(theirs, "{\"name\": \"mine\"}");
+    std::ofstream(theirs / "part-0.bin") << "mine, too";
+    fs::create_symlink("manifest.json", theirs / "part-1.bin");
+    remove_generation(theirs.string());
+    CHECK(manifest_of(theirs) == "{\"name\": \"mine\"}");
+    CHECK(fs::exists(theirs / "part-0.bin"));
+    CHECK(fs::is_symlink(theirs / "part-1.bin"));
 }
 
 }  // namespace

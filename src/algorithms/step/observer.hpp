@@ -97,7 +97,9 @@ public:
     virtual void iteration(const IterationRecord& record) = 0;
     virtual void evaluation(const EvaluationRecord& record) = 0;
     /// Writes everything received so far to the disk. Called before a checkpoint is written.
-    virtual void settle() {}
+    /// Returns why no checkpoint may be written now; "" if one may. Throws on all ranks if the
+    /// records cannot be written: the run must then end.
+    virtual std::string settle() { return ""; }
     /// Receives graph changes, faults and warnings. Rank 0 only; `kind` has at most 15 characters.
     virtual void event(int64_t iteration, const std::string& kind, const std::string& text) = 0;
 };

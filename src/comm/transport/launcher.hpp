@@ -1,9 +1,17 @@
 #pragma once
 // Finds out from the environment how this process was started, and makes the transports for it.
 
+#include "base/error.hpp"
 #include "comm/transport/membership.hpp"
 
 namespace dbench::comm {
+
+/// The launcher started several processes, but MPI did not connect them. The text names the
+/// launcher's variable and a launcher that connects them.
+class Unconnected : public base::UserError {
+public:
+    using base::UserError::UserError;
+};
 
 /// Returns true if the environment shows that an MPI launcher started this process (mpirun, or srun
 /// with PMI or PMIx).
@@ -11,8 +19,8 @@ bool launched_by_mpi();
 
 /// Joins the group in which this process was launched: MPI's (MPI_Init_thread) if MPI launched it,
 /// else a group of its own, without calling MPI. Once per process. Throws UserError if a time limit
-/// in the environment is not a number, if MPI lacks the required thread level, or if srun has
-/// started several tasks without MPI.
+/// in the environment is not a number, or if MPI lacks the required thread level. Throws
+/// Unconnected if this process is alone although its launcher started several.
 Membership launch();
 
 /// Ends the process at once, without destructors of static objects. Runs only the exit handlers of

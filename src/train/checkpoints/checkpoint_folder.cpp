@@ -3,14 +3,19 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <string_view>
 #include <system_error>
 
 #include "base/error.hpp"
 #include "base/input_file.hpp"
+#include "train/checkpoints/checkpoint_part.hpp"
 
 namespace dbench::train {
 namespace fs = std::filesystem;
 namespace {
+
+constexpr std::string_view kManifestBegin = R"({"manifest":"{\"version\":)";
 
 bool is_number(const std::string& name) {
     return !name.empty() && name.size() < 19 && name.find_first_not_of("0123456789") == name.npos;
@@ -20,6 +25,25 @@ bool is_number(const std::string& name) {
 bool is_part(const std::string& name) {
     return name.size() > 9 && name.starts_with("part-") && name.ends_with(".bin") &&
            is_number(name.substr(5, name.size() - 9));
+}
+
+/// True if the file is a regular one that begins with `first`, or ends within it: a kill or a full
+/// disk may have cut it.
+bool begins_with(const fs::path& path, std::string_view first) {
+    std::error_code error;
+    if (!fs::is_regular_file(fs::symlink_status(path, error))) return false;
+    std::ifstream file(path, std::ios::binary);
+    std::string found(first.size(), '\0');
+    file.read(found.data(), static_cast<std::streamsize>(found.size()));
+    found.resize(static_cast<size_t>(file.gcount()));
+    return !file.bad() && first.starts_with(found);
+}
+
+/// True if this program has written the file: by its name and its first bytes.
+bool is_ours(const fs::path& path) {
+    const std::string name = path.filename().string();
+    if (name == kManifest) return begins_with(path, kManifestBegin);
+    return is_part(name) && begins_with(path, kPartBegin);
 }
 
 /// Returns the folders in `folder` named by a number followed by `ending`, as numbers, largest
@@ -84,9 +108,11 @@ bool holds_replaced(const std::string& folder) { return !numbered(folder, kRepla
 
 void remove_generation(const std::string& path) {
     std::error_code ignored;
+    std::vector<fs::path> ours;
     for (const std::string& name : base::names_in(path, ignored)) {
-        if (name == kManifest || is_part(name)) fs::remove(fs::path(path) / name, ignored);
+        if (is_ours(fs::path(path) / name)) ours.push_back(fs::path(path) / name);
     }
+    for (const fs::path& file : ours) fs::remove(file, ignored);
     fs::remove(path, ignored);
 }
 

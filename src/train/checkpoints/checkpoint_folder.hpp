@@ -27,7 +27,8 @@ void replace_generation(const std::string& partial, const std::string& path);
 void restore_replaced(const std::string& folder);
 /// True if the folder holds a generation with the suffix kReplaced.
 bool holds_replaced(const std::string& folder);
-/// Removes the parts and the manifest of a generation, and its folder if nothing else is in it.
+/// Removes the parts and the manifest of a generation, and its folder if nothing else is in it. A
+/// file that only has the name of one of these, but not its first bytes, is kept.
 void remove_generation(const std::string& path);
 /// True if the folder contains nothing but the lock.
 bool holds_only_lock(const std::string& folder);

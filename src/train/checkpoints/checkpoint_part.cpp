@@ -19,8 +19,6 @@ namespace {
 using base::Json;
 using base::RunError;
 
-constexpr char kMagic[8] = {'D', 'B', 'C', 'K', 'P', 'T', '0', '1'};
-
 /// Calls use(data, bytes) for each row of an entry, or once for state that all replicas share.
 template <class Use>
 void for_rows(const arena::StateTable::Entry& entry, arena::Queue& queue, const Use& use) {
@@ -38,16 +36,15 @@ class Part {
 public:
     explicit Part(const std::string& path) : path_(path) {
         if (base::why_not_regular_file(path).empty()) file_.open(path, std::ios::binary);
-        char magic[sizeof kMagic] = {};
+        std::string magic(kPartBegin.size(), '\0');
         uint64_t length = 0;
         uint32_t sum = 0;
-        file_.read(magic, sizeof magic);
+        file_.read(magic.data(), static_cast<std::streamsize>(magic.size()));
         file_.read(reinterpret_cast<char*>(&length), sizeof length);
         file_.read(reinterpret_cast<char*>(&sum), sizeof sum);
         std::error_code unknown;
         size_ = static_cast<int64_t>(std::filesystem::file_size(path, unknown));
-        if (!file_ || unknown || std::memcmp(magic, kMagic, sizeof magic) != 0 ||
-            length > static_cast<uint64_t>(size_)) {
+        if (!file_ || unknown || magic != kPartBegin || length > static_cast<uint64_t>(size_)) {
             throw RunError(path_ + " is missing or is not a part of a checkpoint");
         }
         std::string text(length, '\0');
@@ -55,7 +52,7 @@ public:
         if (!file_ || checksum(text.data(), text.size()) != sum)
             throw RunError(path_ + " is damaged");
         head_ = base::parse_json(text, path_);
-        begin_ = static_cast<int64_t>(sizeof kMagic + sizeof length + sizeof sum + length);
+        begin_ = static_cast<int64_t>(kPartBegin.size() + sizeof length + sizeof sum + length);
     }
 
     int64_t first() const { return head_.at("first"); }
@@ -129,7 +126,7 @@ void write_part(const std::string& path, int64_t first, int64_t count,
     const uint64_t length = text.size();
     const uint32_t sum = checksum(text.data(), text.size());
     base::NewFile file("the checkpoint", path);
-    file.add(kMagic, sizeof kMagic);
+    file.add(kPartBegin.data(), kPartBegin.size());
     file.add(&length, sizeof length);
     file.add(&sum, sizeof sum);
     file.add(text.data(), text.size());

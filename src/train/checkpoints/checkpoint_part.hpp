@@ -6,11 +6,14 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "arena/device/queue.hpp"
 #include "arena/state.hpp"
 
 namespace dbench::train {
+
+constexpr std::string_view kPartBegin = "DBCKPT01";  ///< The first bytes of every part.
 
 /// Returns the CRC-32 of the bytes.
 uint32_t checksum(const void* data, size_t bytes);

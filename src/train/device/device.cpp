@@ -4,8 +4,10 @@
 #include <torch/version.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <map>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "train/device/cuda_device.hpp"
@@ -153,9 +155,27 @@ std::unique_ptr<Device> make_device(DeviceChoice wanted, comm::World& world, Dev
 
 std::string torch_version() { return TORCH_VERSION; }
 
-int use_threads() {
+int threads_of_environment() {
+    constexpr int kMost = 1024;  // More threads than the largest hosts have processors.
     const char* asked = std::getenv("OMP_NUM_THREADS");
-    const int threads = asked ? std::max(1, std::atoi(asked)) : 1;
+    int threads = 1;
+    if (asked && *asked) {
+        // OpenMP allows a list with a number for each level of nesting.
+        const std::string_view text(asked);
+        const std::string_view first = text.substr(0, text.find(','));
+        const auto read = std::from_chars(first.data(), first.data() + first.size(), threads);
+        const bool whole = read.ec == std::errc() && read.ptr == first.data() + first.size();
+        if (!whole || threads < 1 || threads > kMost) {
+            throw UserError("OMP_NUM_THREADS=" + std::string(text.substr(0, 40)) +
+                            " is not a number of threads from 1 to " + std::to_string(kMost) +
+                            ": set the number of threads of each rank, or unset it (1)");
+        }
+    }
+    return threads;
+}
+
+int use_threads() {
+    const int threads = threads_of_environment();
     torch::set_num_threads(threads);
     return threads;
 }

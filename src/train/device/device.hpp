@@ -146,6 +146,9 @@ std::string cuda_status();
 /// cannot access each other's memory. Empty if this program was built without CUDA.
 std::vector<std::pair<std::string, std::string>> gpu_facts();
 
+/// Returns the number of threads of one rank: OMP_NUM_THREADS, or 1 if that is not set. Throws
+/// UserError if it is not a number that a host can start.
+int threads_of_environment();
 /// Sets the number of threads of one rank's tensor operations to OMP_NUM_THREADS, or to 1 if that
 /// is not set (docs/numerics.md, rule 1). Returns that number.
 int use_threads();

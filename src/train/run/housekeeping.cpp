@@ -7,6 +7,7 @@
 #include "base/log.hpp"
 #include "base/run_position.hpp"
 #include "base/signals.hpp"
+#include "comm/failures.hpp"
 
 namespace dbench::train {
 
@@ -80,16 +81,23 @@ void Housekeeping::check_scores(int64_t completed, const std::string& set,
 // same text are reported once.
 void Housekeeping::save(int64_t completed) {
     base::note_phase("checkpoint");
-    // Outside the try block: an error of the observer is not a failure of the checkpoint.
+    // Outside the try block: an error of the observer is not a failure of the checkpoint. A run
+    // that can no longer be recorded must end.
     records_.settle();
+    std::string failure = parts_.observer.settle();
     try {
-        checkpoint(completed);
+        if (failure.empty()) return parts_.checkpoint(completed);
+    } catch (const comm::PeerFailure&) {
+        throw;
+    } catch (const comm::Stalled&) {
+        throw;
     } catch (const base::RunError& error) {
-        if (parts_.world.rank() != 0 || last_failure_ == error.what()) return;
-        last_failure_ = error.what();
-        base::warn(error.what());
-        parts_.observer.event(completed - 1, "checkpoint", error.what());
+        failure = error.what();
     }
+    if (parts_.world.rank() != 0 || last_failure_ == failure) return;
+    last_failure_ = failure;
+    base::warn(failure);
+    parts_.observer.event(completed - 1, "checkpoint", failure);
 }
 
 void Housekeeping::completed(int64_t completed) {
@@ -99,15 +107,13 @@ void Housekeeping::completed(int64_t completed) {
     if (saves && completed < plan_.iterations) save(completed);
 }
 
-void Housekeeping::checkpoint(int64_t completed) {
-    records_.settle();
-    parts_.observer.settle();
-    parts_.checkpoint(completed);
-}
-
 std::string Housekeeping::end_early(int64_t completed) {
     parts_.stepper.exchange().drain();  // Messages that were sent ahead.
-    checkpoint(completed);
+    records_.settle();
+    if (const std::string obstacle = parts_.observer.settle(); !obstacle.empty()) {
+        throw base::RunError(obstacle);
+    }
+    parts_.checkpoint(completed);
     const std::string signal = base::received_signal();
     return signal.empty() ? "a signal to another rank" : signal;
 }

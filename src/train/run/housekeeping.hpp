@@ -45,7 +45,6 @@ private:
     /// RunError if the plan says stop.
     void check_scores(int64_t completed, const std::string& set, const algorithms::Scores& scores);
     void save(int64_t completed);
-    void checkpoint(int64_t completed);  // Throws if the checkpoint cannot be written.
 
     const TrainerParts& parts_;
     const TrainerPlan& plan_;

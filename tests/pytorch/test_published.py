@@ -111,7 +111,6 @@ def runs(tmp_path_factory):
             lowest[zeta2] = 0.5 * np.mean((rows @ np.linalg.lstsq(rows, b, rcond=None)[0] - b)
                                           ** 2)
         rate, iterations = counts[zeta2]
-        rarely = {"every": None}
         # The smallest eigenvalue of the ring is -1/3, which D2 allows for the mean alone.
         at_limit = {"allow_biased": True, "allow_unstable": True} if name == "d2" else {}
         specs.append(folder / f"{k}.json")
@@ -119,11 +118,11 @@ def runs(tmp_path_factory):
             "replicas": REPLICAS, "model": "least_squares", "precision": "float64",
             "init": "zeros", "algorithm": algorithm, "graph": graph,
             "optimizer": {"type": "sgd", "lr": factor * rate},
-            "data": {"type": "npz", "train": str(data), "batch_size": SIZE,
+            "data": {"type": "npz", "train": str(data), "test": str(data), "batch_size": SIZE,
                      "partition": "contiguous"},
             "length": {"iterations": iterations},
             "evaluate": {"every": {"iterations": 1}, "replicas": 1, "batch_size": 512},
-            "profile": {**rarely, "variance": rarely}, **at_limit}))
+            "profile": {"norms": False, "variance": "off"}, **at_limit}))
     done = subprocess.run([PROGRAM, "run", *specs, "--output", folder, "--quiet"],
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -38,7 +38,7 @@ const Subject kSubjects[] = {
     {R"({"type": "qg_adam"})", 5 + 2 + 3 + 1 + 6 + 2,
      "update 5, W, combine 2, norm, moments 6, copy"},
     {R"({"type": "dadam"})", 2 + 9, "W, update 9"},
-    {R"({"type": "d_amsgrad"})", 8 + 2 + 4 + 2 + 3, "moments 8, W, update 4, W, combine 2"},
+    {R"({"type": "d_amsgrad"})", 8 + 3 + 2 + 4 + 2, "moments 8, combine 2, W, update 4, W"},
     {R"({"type": "d2"})", 3 + 4 + 2 + 2, "update, combine 3, copy, W"},
     {R"({"type": "d2", "form": "relay"})", 3 + 3 + 2 + 3, "update, combine 2, W, combine 2"},
     {R"({"type": "exact_diffusion"})", 3 + 3 + 3 + 2 + 2 + 3,

@@ -184,7 +184,8 @@ private:
 /// Moniqua, B = 2 theta / (1 - 2 delta), y mod B in [-B/2, B/2):
 ///     q = floor(((h mod B)/B + 1/2) / delta + u) delta - 1/2;  e = q B - (h mod B)
 ///     x_i+ = h_i + gamma sum_{j != i} w_ij (((q_j B - h_i) mod B) - e_i)
-/// The noise u is drawn once per element of a tensor and iteration; all senders share it.
+/// with h = x - lr d(x). In the form combine_while_adapt h is x, and lr d(x) is subtracted at the
+/// end. The noise u is drawn once per element of a tensor and iteration; all senders share it.
 class Moniqua final : public Compressed {
 public:
     explicit Moniqua(Parts parts)
@@ -193,11 +194,25 @@ public:
           delta_(1 / (std::pow(2.0, static_cast<double>(bits_)) - 1)),
           b_(2 * parts.algorithm.at("theta").get<double>() / (1 - 2 * delta_)),
           gamma_(parts.algorithm.at("gamma")),
+          adapts_first_(parts.algorithm.at("form") == "adapt_then_combine"),
           context_(std::move(parts.context)) {}
 
     void step(const Iteration& it, Matrix& x) override {
         const Weights w = it.w(it.t);
-        optimizer_->step(it, x);
+        if (adapts_first_) {
+            optimizer_->step(it, x);
+            approach(it, w, x);
+            return;
+        }
+        const Matrix change = it.lr * optimizer_->direction_at(it, x);
+        it.record_update(change);
+        it.record_no_averaging(x);
+        approach(it, w, x);
+        x -= change;
+    }
+
+private:
+    void approach(const Iteration& it, const Weights& w, Matrix& x) const {
         if (w.nonZeros() == w.rows()) return;  // no replica exchanges
         const Eigen::RowVectorXd u = noise(it.t);
         const Matrix h = x;
@@ -223,7 +238,6 @@ public:
             w, static_cast<double>(bytes) / static_cast<double>(x.cols()) * it.weight_share / 8);
     }
 
-private:
     double modulo(double y) const { return y - b_ * std::floor(y / b_ + 0.5); }
     Eigen::RowVectorXd noise(int64_t t) const {
         Eigen::RowVectorXd u(context_.parameters);
@@ -238,6 +252,7 @@ private:
 
     int64_t bits_;
     double delta_, b_, gamma_;
+    bool adapts_first_;
     ReferenceContext context_;
 };
 

@@ -26,6 +26,10 @@ Check below(std::string name, double found, double most, std::string note = "") 
     return {std::move(name), found, kNone, most, std::move(note)};
 }
 
+std::string name_of(const Json& graph) {
+    return graph.is_array() ? "a list of graphs" : graph.at("type").get<std::string>();
+}
+
 }  // namespace
 
 bool Report::passed() const {
@@ -64,12 +68,9 @@ Report conform(comm::World& world, const ConformanceCase& tested, const Options&
     for (const Problem* problem : {quadratic.get(), softmax.get()}) {
         compare(*problem, graph, problem->name());
     }
-    if (options.graph.is_null()) {
-        for (const Json& other : other_graphs(tested, n)) {
-            compare(*quadratic, other,
-                    other.is_array() ? "a list of graphs" : other.at("type").get<std::string>());
-        }
-    }
+    const std::vector<Json> others =
+        options.graph.is_null() ? other_graphs(tested, n) : std::vector<Json>{};
+    for (const Json& other : others) compare(*quadratic, other, name_of(other));
     // In float32 a codec may select another element or level, which changes the result by a codec
     // error.
     const bool exact = tested.message == Json("float32");
@@ -94,8 +95,12 @@ Report conform(comm::World& world, const ConformanceCase& tested, const Options&
     }
     if (plain && traits.tracker)
         checks.push_back(below("tracker", measurements.tracker(*softmax), kRounding));
-    checks.push_back(
-        below("restart", measurements.restart(*softmax), 0, "from the state table, bitwise"));
+    checks.push_back(below("restart", measurements.restart(*softmax, graph), 0,
+                           "from the state table, bitwise"));
+    for (const Json& other : others) {
+        checks.push_back(
+            below("restart", measurements.restart(*softmax, other), 0, name_of(other)));
+    }
     if (measurements.can_be_relabelled()) {
         checks.push_back(below("relabelled", measurements.relabelled(*softmax), kRounding));
     }

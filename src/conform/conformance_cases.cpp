@@ -4,7 +4,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "algorithms/compatibility.hpp"
 #include "base/error.hpp"
+#include "conform/check_setup.hpp"
 #include "conform/conform.hpp"
 
 namespace dbench::conform {
@@ -66,10 +68,19 @@ const std::map<std::string, std::vector<Form>>& forms() {
         {"exact_diffusion", {{"{}"}, {"{}", kDecay}}},
         {"extra", {{"{}"}, {"{}", kDecay}}},
         {"gradient_tracking",
-         {{"{}"}, {R"({"form": "diging"})"}, {"{}", kDecay}, {R"({"form": "diging"})", kClipped}}},
+         {{"{}"},
+          {R"({"form": "diging"})"},
+          {R"({"start": "averaged"})"},
+          {R"({"form": "diging", "start": "averaged"})"},
+          {"{}", kDecay},
+          {R"({"form": "diging"})", kClipped}}},
         {"gut", {{"{}"}, {R"({"mu": 0.5})"}, {"{}", kDecay}}},
         {"qg_gutm", {{"{}"}, {R"({"nesterov": true})"}}},
-        {"relaysgd", {{"{}"}, {R"({"form": "grad"})", "\"sgd\"", false}, {"{}", kMomentum}}},
+        {"relaysgd",
+         {{"{}"},
+          {R"({"form": "grad"})", "\"sgd\"", false},
+          {R"({"missing": "start"})"},
+          {"{}", kMomentum}}},
         {"local_sgd",
          {{R"({"period": 4})"},
           {R"({"period": 4, "start": {"iterations": 10}})"},
@@ -156,6 +167,8 @@ const std::map<std::string, std::vector<Form>>& forms() {
         {"moniqua",
          {{R"({"theta": 8})"},
           {R"({"theta": 8, "bits": 11, "gamma": 1})", kMomentum},
+          {R"({"theta": 8, "form": "combine_while_adapt"})"},
+          {R"({"theta": 8, "form": "combine_while_adapt"})", kNesterov},
           {R"({"theta": 1, "bits": 2, "gamma": 0.2})", "\"sgd\"", false}}},
         {"powergossip", {{"{}"}, {"{}", kNesterov}, {"{}", "\"adam\""}}},
         {"ad_psgd", {{"{}"}, {R"({"jitter": 0})", kMomentum}, {R"({"jitter": 0.9})", "\"adam\""}}},
@@ -175,12 +188,14 @@ std::vector<ConformanceCase> conformance_cases(const std::string& algorithm) {
         const auto found = forms().find(row.name);
         // SlowMo's paper starts all replicas at one point; centralized never brings different
         // starts together.
-        const bool same = row.traits.one_start || row.traits.graph == algorithms::GraphNeed::none;
+        const bool no_graph = row.traits.graph == algorithms::GraphNeed::none;
         std::vector<Form> own = found == forms().end() ? std::vector<Form>{{"{}"}} : found->second;
         own.push_back({own.front().algorithm, kDecayOfWeights, true, own.front().message});
         for (const Form& form : own) {
             Json spec = Json::parse(form.algorithm);
             spec["type"] = row.name;
+            const auto facts = algorithms::facts_of(row, resolved_algorithm(spec, row));
+            const bool same = no_graph || facts.traits.one_start;
             out.push_back({std::move(spec), Json::parse(form.optimizer), &row, form.promised, same,
                            nullptr, Json::parse(form.message)});
         }

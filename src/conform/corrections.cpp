@@ -104,26 +104,30 @@ private:
     Matrix previous_, previous_u_;
 };
 
-/// Gradient tracking. Tracker and parameters use the same W_t; y_0 = g_0 without mixing:
+/// Gradient tracking. Tracker and parameters use the same W_t; y_0 = g_0 (start local) or W_0 g_0
+/// (start averaged):
 /// atc:    y_t = W_t (y_{t-1} + g_t - g_{t-1});  x_{t+1} = W_t (x_t - lr y_t)
 /// diging: y_t = W_{t-1} y_{t-1} + g_t - g_{t-1};  x_{t+1} = W_t x_t - lr y_t
 class GradientTracking : public Reference {
 public:
     explicit GradientTracking(Parts parts)
-        : optimizer_(std::move(parts.optimizer)), atc_(parts.algorithm.at("form") == "atc") {}
+        : optimizer_(std::move(parts.optimizer)),
+          atc_(parts.algorithm.at("form") == "atc"),
+          averaged_(parts.algorithm.at("start") == "averaged") {}
 
     void step(const Iteration& it, Matrix& x) override {
         const Weights w = it.w(it.t);
         const Matrix g = optimizer_->direction_at(it, x);
         if (y_.size() == 0) {
-            y_ = g;
+            y_ = averaged_ ? Matrix(w * g) : g;
         } else if (atc_) {
             y_ = w * (y_ + g - g_);
         } else {
             y_ = it.w(it.t - 1) * y_ + g - g_;
         }
         it.record_update(it.lr * y_);
-        it.record_averaging(atc_ ? Matrix(x - it.lr * y_) : x, w, atc_ && it.t == 0 ? 1 : 2);
+        const int first = atc_ ? (averaged_ ? 2 : 1) : (averaged_ ? 3 : 2);  // rows of iteration 0
+        it.record_averaging(atc_ ? Matrix(x - it.lr * y_) : x, w, it.t == 0 ? first : 2);
         x = atc_ ? Matrix(w * (x - it.lr * y_)) : Matrix(w * x - it.lr * y_);
         g_ = g;
     }
@@ -131,7 +135,7 @@ public:
 
 private:
     std::unique_ptr<LocalOptimizer> optimizer_;
-    bool atc_;
+    bool atc_, averaged_;
     Matrix y_, g_;
 };
 

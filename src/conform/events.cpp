@@ -56,12 +56,15 @@ public:
                 if (t == it.t) update.row(i) = u;
             }
             for (const Eigen::Index i : group) {
-                const int64_t next = ++began_[static_cast<size_t>(i)];
+                const int64_t next = began(i) + 1;
+                if (next == it.t + it.span) {  // waits at the barrier; its last point stays
+                    ends[static_cast<size_t>(i)] = std::numeric_limits<double>::infinity();
+                    continue;
+                }
+                began_[static_cast<size_t>(i)] = next;
                 taken_.row(i) = x.row(i);
                 touched_[static_cast<size_t>(i)] = 0;
-                ends[static_cast<size_t>(i)] = next < it.t + it.span
-                                                   ? now + duration(i, next)
-                                                   : std::numeric_limits<double>::infinity();
+                ends[static_cast<size_t>(i)] = now + duration(i, next);
             }
         }
         it.record_update(update);

@@ -181,8 +181,9 @@ double Measurements::tracker(const Problem& problem) {
     return largest;
 }
 
-double Measurements::restart(const Problem& problem) {
-    const TrainingSettings how = training(iterations_);
+double Measurements::restart(const Problem& problem, const Json& graph) {
+    TrainingSettings how = training(iterations_);
+    how.graph = graph;
     ProductionRun whole(world_, problem, how, *tested_.row);
     for (int64_t t = 0; t < iterations_ / 2; ++t) whole.step();
     ProductionRun second(world_, problem, how, *tested_.row);

@@ -38,8 +38,9 @@ public:
     double mass(const Problem& problem, const base::Json& graph);
     /// Returns the deviation of the tracker's mean from the mean of the gradients.
     double tracker(const Problem& problem);
-    /// Returns 1 if a restart from the state table does not continue bitwise, otherwise 0.
-    double restart(const Problem& problem);
+    /// Returns 1 if a restart from the state table does not continue bitwise on the graph,
+    /// otherwise 0.
+    double restart(const Problem& problem, const base::Json& graph);
     /// Returns the difference between a run with permuted replicas and the plain run.
     double relabelled(const Problem& problem);
     /// Returns the difference between a run with one replica and the plain optimizer.

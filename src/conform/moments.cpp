@@ -62,7 +62,7 @@ private:
     Matrix u_;
 };
 
-/// 2109.03194: l+ = max(l, v);  x+ = W x - lr m / sqrt(max(u, eps));  u+ = W u - l + l+;
+/// 2109.03194: l+ = max(l, v);  x+ = W x - lr m / sqrt(max(u, eps));  u+ = W (u - l + l+);
 /// u = l = eps at first.
 class DAmsgrad final : public OwnMoments {
 public:
@@ -76,7 +76,7 @@ public:
         it.record_averaging(x, w, 2);
         it.record_update(d);
         x = w * x - d;
-        u_ = w * u_ - l_ + largest;
+        u_ = w * (u_ - l_ + largest);
         l_ = largest;
     }
 

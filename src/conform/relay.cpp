@@ -39,15 +39,21 @@ Eigen::MatrixXi tree_distances(const Matrix& w) {
 
 /// With u_i = -lr d_i and the delay tau = max(0, d(i, j) - 1) of j at i; sums are over the j that
 /// have arrived (tau <= t):
-/// model: h = x + u;  x_i+ = 1/n (sum_j h_j(t - tau) + (number not arrived) h_i(t))
+/// model: h = x + u;  x_i+ = 1/n (sum_j h_j(t - tau) + (number not arrived) h_i(t)), or x_i(0) in
+///        place of h_i(t) with missing start
 /// grad:  x_i+ = x_i + 1/n sum_j u_j(t - tau)
 class RelaySgd : public Reference {
 public:
     explicit RelaySgd(Parts parts)
-        : optimizer_(std::move(parts.optimizer)), model_(parts.algorithm.at("form") == "model") {}
+        : optimizer_(std::move(parts.optimizer)),
+          model_(parts.algorithm.at("form") == "model"),
+          start_counts_(parts.algorithm.at("missing") == "start") {}
 
     void step(const Iteration& it, Matrix& x) override {
-        if (distances_.size() == 0) distances_ = tree_distances(Matrix(it.w(0)));
+        if (distances_.size() == 0) {
+            distances_ = tree_distances(Matrix(it.w(0)));
+            first_ = x;
+        }
         const Matrix u = -it.lr * optimizer_->direction_at(it, x);
         it.record_update(u);
         it.record_no_averaging(x + u);
@@ -63,7 +69,7 @@ public:
                 if (delay < std::ssize(sent_)) {
                     sum += sent_[static_cast<size_t>(delay)].row(j);
                 } else if (model_) {
-                    sum += sent_.front().row(i);
+                    sum += start_counts_ ? first_.row(i) : sent_.front().row(i);
                 }
             }
             if (model_) {
@@ -80,7 +86,8 @@ public:
 
 private:
     std::unique_ptr<LocalOptimizer> optimizer_;
-    bool model_;
+    bool model_, start_counts_;
+    Matrix first_;  ///< x of iteration 0.
     Eigen::MatrixXi distances_;
     std::deque<Matrix> sent_;  ///< Rows sent in the present iteration and before, newest first; one
                                ///< for each step of the diameter.

@@ -124,6 +124,7 @@ RunHead Recorder::Impl::head() const {
     head.spec = options.spec;
     head.provenance = options.provenance;
     head.certificate = options.certificate;
+    head.certificate_of = options.certificate_of;
     head.stability = options.stability;
     head.tensors = options.tensors;
     head.precision = options.precision;

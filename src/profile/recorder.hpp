@@ -51,9 +51,10 @@ struct RecorderOptions {
     std::string path;
     bool overwrite = false;  ///< Replaces an existing file, if that is a result file.
     std::string name;
-    std::string spec;         ///< Resolved spec, JSON.
-    std::string provenance;   ///< JSON.
-    std::string certificate;  ///< Certificate of the first graph, JSON; empty without a graph.
+    std::string spec;            ///< Resolved spec, JSON.
+    std::string provenance;      ///< JSON.
+    std::string certificate;     ///< Certificate of the first graph, JSON; empty without a graph.
+    std::string certificate_of;  ///< The graph of the certificate, JSON.
     std::string stability;  ///< Growth of the algorithm on the graphs, JSON; empty without a graph.
     uint64_t certified = 0;  ///< The matrix to which the certificate's rho belongs.
 

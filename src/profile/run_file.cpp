@@ -165,6 +165,7 @@ void RunFile::write_head(const RunHead& head) {
     graphs = table(graph_group, graph_columns(), kFew);
     graph_offset = table(graph_group, {graph_offset_column()}, kFew);
     h5::write_attribute(graph_group, "certificate", head.certificate);
+    h5::write_attribute(graph_group, "certificate_of", head.certificate_of);
     h5::write_attribute(graph_group, "stability", head.stability);
     segments = table(segment_group, segment_columns(), kFew);
     events = table(event_group, event_columns(), kFew);

@@ -26,7 +26,7 @@ struct EarlierRun;
 struct RunHead {
     std::string path;
     bool overwrite = false;
-    std::string name, spec, provenance, certificate, stability;
+    std::string name, spec, provenance, certificate, certificate_of, stability;
     std::vector<arena::Tensor> tensors;
     arena::DType precision = arena::DType::float32;
     std::vector<RankInfo> ranks;

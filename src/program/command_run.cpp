@@ -44,7 +44,11 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
     o.spec = s.spec.resolved.dump(2);
     o.provenance = provenance(world, arguments, s, threads)
                        .dump(2, ' ', false, Json::error_handler_t::replace);
-    if (s.certificate) o.certificate = graphs::to_json(*s.certificate).dump();
+    if (s.certificate) {
+        const Json& graph = s.spec.graph;
+        o.certificate = graphs::to_json(*s.certificate).dump();
+        o.certificate_of = (graph.is_array() ? graph.front() : graph).dump();
+    }
     if (s.growth) o.stability = stability_json(s.spec.algorithm, *s.growth).dump();
     o.tensors = s.session->layout().tensors();
     o.precision = s.session->type();

@@ -35,6 +35,9 @@ std::vector<Json> forms_of(const AlgorithmEntry& row) {
     if (row.name == "gradient_tracking") {
         forms.push_back({{"type", "gradient_tracking"}, {"form", "diging"}});
     }
+    if (row.name == "moniqua") {
+        forms.push_back({{"type", "moniqua"}, {"form", "combine_while_adapt"}});
+    }
     // Rows of eight candidates would be so large that malloc skips whole pages.
     if (row.name == "ntk_dfl") forms = {{{"type", "ntk_dfl"}, {"candidates", 2}}};
     return forms;

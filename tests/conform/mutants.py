@@ -42,6 +42,7 @@ def swapped(first, second):
 PROBE = "        step.probe.about_to_average(step.x);\n"
 OUTER = "algorithms/outer_steps.hpp"
 FORMS = "algorithms/mixing_algorithms.hpp"
+DELAYED = "algorithms/delayed_mix.hpp"
 
 MUTANTS = [
     # Push-sum.
@@ -96,6 +97,9 @@ MUTANTS = [
     of("diloco_averages_nodes_of_the_iteration_before", "diloco",
        gone("        step.copy(mixed, step.x, step.layout.all());\n")),
     of("diloco_keeps_a_share_of_the_mean", "diloco", ("{alpha_, step.x}", "{alpha_, mixed}")),
+    *(of(f"{algorithm}_restarts_with_the_matrix_of_now", algorithm,
+         ("schedule_->at(step.t - delay_)", "schedule_->at(step.t)"), header=DELAYED)
+      for algorithm in ("cocod_sgd", "overlap_local_sgd", "diloco")),
     of("outer_steps_without_first_copy", "noloco",
        gone("        if (step.t == 0) step.copy(step.x, anchor_, step.layout.all());\n"),
        header=OUTER),
@@ -172,9 +176,17 @@ MUTANTS = [
                "                                   step.layout.all(), step.numbers.lr, eps_,\n"
                "                                   step.probe.squared_update(), step.queue);\n"
                "        }\n",
-               "        trackers_.finish(step, tracker_);\n")),
+               "        for (const comm::Token& token : trackers_) "
+               "step.finish_mix(token, tracker_);\n")),
     of("d_amsgrad_loses_a_growth", "d_amsgrad",
        ("{{1, tracker_}, {1, step.g}}", "{{1, tracker_}}")),
+    of("d_amsgrad_adds_the_growth_after_averaging", "d_amsgrad",
+       ("step.combine(step.g, {{1, tracker_}, {1, step.g}}, columns);\n"
+        "        trackers_.push_back(step.start_mix(step.g, columns));",
+        "trackers_.push_back(step.start_mix(tracker_, columns));"),
+       ("        trackers_.clear();\n",
+        "        trackers_.clear();\n"
+        "        step.combine(tracker_, {{1, tracker_}, {1, step.g}}, step.layout.all());\n")),
     # Weight decay.
     of("dadam_without_decay", "dadam",
        ("{ step.decay(columns); }", "{ (void)step, (void)columns; }")),

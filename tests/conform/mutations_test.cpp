@@ -218,9 +218,14 @@ TEST_CASE("conformance detects a wrong order, momentum or form") {
         {R"({"type": "decentlam", "beta": 0})", R"({"type": "decentlam"})"},
         {R"({"type": "averaged_momentum", "beta": 0})", R"({"type": "averaged_momentum"})"},
         {R"({"type": "gradient_tracking"})", R"({"type": "gradient_tracking", "form": "diging"})"},
+        {R"({"type": "gradient_tracking"})",
+         R"({"type": "gradient_tracking", "start": "averaged"})"},
         {R"({"type": "gut", "mu": 0})", R"({"type": "gut"})"},
         {R"({"type": "qg_gutm"})", R"({"type": "qg_gutm", "nesterov": true})"},
         {R"({"type": "relaysgd"})", R"({"type": "relaysgd", "form": "grad"})"},
+        {R"({"type": "relaysgd"})", R"({"type": "relaysgd", "missing": "start"})"},
+        {R"({"type": "moniqua", "theta": 8})",
+         R"({"type": "moniqua", "theta": 8, "form": "combine_while_adapt"})"},
         {R"({"type": "diloco", "period": 4, "outer_momentum": 0})",
          R"({"type": "diloco", "period": 4})"},
         {R"({"type": "noloco", "period": 4, "alpha": 0})", R"({"type": "noloco", "period": 4})"},
@@ -241,7 +246,10 @@ TEST_CASE("a new row without a reference gets the checks that need none") {
     comm::World alone{comm::alone()};
     const auto good = conform::conform(alone, {spec(R"({"type": "mine"})"), "sgd", &mine}, {});
     std::vector<std::string> names;
-    for (const auto& check : good.checks) names.push_back(check.name);
+    for (const auto& check : good.checks) {
+        // "restart" is checked on several graphs.
+        if (names.empty() || names.back() != check.name) names.push_back(check.name);
+    }
     CHECK(names ==
           std::vector<std::string>{"mean", "restart", "relabelled", "n = 1", "bias", "noise"});
     CHECK(good.passed());

@@ -5,6 +5,7 @@
 
 #include "catch.hpp"
 #include "comm/transport/launcher.hpp"
+#include "conform/check_setup.hpp"
 #include "conform/conform.hpp"
 
 TEST_CASE("bias and noise are as promised") {
@@ -24,4 +25,22 @@ TEST_CASE("bias and noise are as promised") {
     CHECK(exact >= 7);
     CHECK(halved >= 12);
     CHECK(noise >= 15);
+}
+
+TEST_CASE("on the complete graph all replicas of d_amsgrad divide by the same number") {
+    using namespace dbench::conform;
+    dbench::comm::World alone{dbench::comm::alone()};
+    const auto tested = conformance_cases("d_amsgrad").front();
+    const auto training =
+        training_of(tested, dbench::graphs::resolve_graph("complete", "graph"), 5, 6);
+    const auto problem = softmax_regression(5, 1);
+    ProductionRun run(alone, *problem, training, *tested.row);
+    for (int t = 0; t < 6; ++t) {
+        run.step();
+        const Matrix u = run.state("algorithm/tracker");
+        const Matrix largest = run.state("algorithm/largest_second_moment");
+        CHECK((u.rowwise() - u.row(0)).cwiseAbs().maxCoeff() == 0);
+        CHECK((largest.rowwise() - largest.row(0)).cwiseAbs().maxCoeff() > 0);
+        CHECK(u.maxCoeff() > 0);
+    }
 }

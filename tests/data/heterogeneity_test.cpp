@@ -153,6 +153,17 @@ TEST_CASE("by_label gives the requested number of labels if the sizes allow it")
     CHECK(measured(by_label(2), set, 1).labels_min == 10);
 }
 
+TEST_CASE("by_label assigns the shards of each round anew") {
+    // Two of ten replicas share the label of their first shard. Their second shards have different
+    // labels in most cases; with one assignment for all rounds they would always be equal.
+    const auto set = ten_labels(1000);
+    for (const uint64_t seed : {1, 2, 3}) {
+        std::set<std::vector<double>> kinds;
+        for (const auto& row : counts(by_label(2), set, 10, seed)) kinds.insert(row);
+        CHECK(kinds.size() > 5);
+    }
+}
+
 TEST_CASE("by_label assigns shards at random") {
     const auto set = ten_labels(100);
     constexpr int kSeeds = 500;

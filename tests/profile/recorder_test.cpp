@@ -177,6 +177,7 @@ TEST_CASE("Each matrix is listed once, in the order of first use") {
     CHECK(file.numbers("/graphs/degree") == std::vector<double>{1, 1, 1});
     CHECK(file.numbers("/graphs/rho").at(0) == 0.75);  // From the certificate.
     CHECK(file.attribute("certificate", "/graphs") == run.options().certificate);
+    CHECK(file.attribute("certificate_of", "/graphs") == run.options().certificate_of);
 }
 
 TEST_CASE("A limited number of matrices that do not repeat is kept") {

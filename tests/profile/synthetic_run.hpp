@@ -83,6 +83,7 @@ struct SyntheticRun {
         o.spec = R"({"name": "synthetic", "replicas": )" + std::to_string(replicas) + "}";
         o.provenance = R"({"version": "0"})";
         o.certificate = schedule ? R"({"type": "shift", "rho": 0.75})" : "";
+        o.certificate_of = schedule ? R"({"type": "shift"})" : "";
         for (int64_t k = 0; k < tensors; ++k) {
             const auto kind = static_cast<arena::TensorKind>(k % 3);
             o.tensors.push_back({"layer" + std::to_string(k) + ".weight", {k + 1}, kind, k + 1, 0});

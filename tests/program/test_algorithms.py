@@ -5,6 +5,7 @@ import os
 import re
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 from results import differences, read
@@ -34,10 +35,15 @@ ALGORITHMS = {
     "exact_diffusion": {"algorithm": "exact_diffusion"},
     "gradient_tracking": {"algorithm": "gradient_tracking"},
     "gradient_tracking diging": {"algorithm": {"type": "gradient_tracking", "form": "diging"}},
+    "gradient_tracking averaged": {"algorithm": {"type": "gradient_tracking",
+                                                 "start": "averaged"}},
+    "gradient_tracking diging averaged": {"algorithm": {"type": "gradient_tracking",
+                                                        "form": "diging", "start": "averaged"}},
     "gut": {"algorithm": {"type": "gut", "mu": 0.5}},
     "qg_gutm": {"algorithm": {"type": "qg_gutm", "beta": 0.5}},
     "relaysgd": {"algorithm": "relaysgd", "graph": "path"},
     "relaysgd grad": {"algorithm": {"type": "relaysgd", "form": "grad"}, "graph": "tree"},
+    "relaysgd start": {"algorithm": {"type": "relaysgd", "missing": "start"}, "graph": "path"},
     "local_sgd": {"algorithm": {"type": "local_sgd", "period": 3}},
     "local_sgd post": {"algorithm": {"type": "local_sgd", "period": 3, "start": {"iterations": 2}}},
     "gossip_pga": {"algorithm": {"type": "gossip_pga", "period": 3}},
@@ -84,6 +90,7 @@ ALGORITHMS = {
     "beer": {"algorithm": "beer", "message": {"type": "top_k", "ratio": 0.2}},
     "motef": {"algorithm": "motef", "message": {"type": "top_k", "ratio": 0.2}},
     "moniqua": {"algorithm": "moniqua"},
+    "moniqua while": {"algorithm": {"type": "moniqua", "form": "combine_while_adapt"}},
     "moniqua two bits": {"algorithm": {"type": "moniqua", "bits": 2, "theta": 0.5, "gamma": 0.1}},
     "powergossip": {"algorithm": "powergossip"},
 }
@@ -139,6 +146,8 @@ SENT = {
     "d2": EACH, "gut": EACH, "dadam": EACH, "d_amsgrad": [4] * 7,
     "exact_diffusion": EACH, "dsgd_ac": EACH, "averaged_momentum": [4] * 7,
     "gradient_tracking": [2] + [4] * 6, "gradient_tracking diging": [4] * 7,
+    "gradient_tracking averaged": [4] * 7,
+    "gradient_tracking diging averaged": [6] + [4] * 6,
     "relaysgd": [10 / 6] * 7,
     "local_sgd": DUE, "local_sgd post": [2, 2, 2, 0, 0, 2, 0], "diloco": DUE, "gasloc": DUE,
     "cocod_sgd": DUE, "overlap_local_sgd": DUE,
@@ -356,6 +365,10 @@ REFUSED = {
     "smallest eigenvalue": ({"algorithm": "d2"}, "/graph", "lazy"),
     "directed": ({"algorithm": "exact_diffusion", "graph": "one_way_ring"}, "/graph",
                  "gradient_tracking"),
+    "missing updates": ({"algorithm": {"type": "relaysgd", "form": "grad", "missing": "start"},
+                         "graph": "path"}, "/algorithm/missing", "model"),
+    "different starts": ({"algorithm": {"type": "relaysgd", "missing": "start"}, "graph": "path",
+                          "init": "independent"}, "/init", "same"),
     "no tree": ({"algorithm": "relaysgd"}, "/graph", "path"),
     "sequence": ({"algorithm": "consensus_control", "graph": "one_peer_exponential"}, "/graph",
                  "static"),
@@ -419,6 +432,15 @@ def test_refusals_name_key_reason_and_remedy(refusals, case):
     assert "error" in told
     for word in REFUSED[case][1:]:
         assert word in told["error"], told
+
+
+def test_the_certificate_names_its_graph(runs):
+    for name in ("hierarchical_averaging", "relaysgd"):
+        with h5py.File(runs.result(name)) as file:
+            graphs = dict(file["graphs"].attrs)
+        certified = json.loads(graphs["certificate_of"])
+        assert certified["type"] == ALGORITHMS[name].get("graph", CNN["graph"])
+        assert json.loads(graphs["certificate"])["type"] == certified["type"]
 
 
 def test_refused_runs_write_nothing(dbench, refusals):

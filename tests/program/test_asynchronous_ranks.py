@@ -81,6 +81,21 @@ def test_synchronised_ranks_give_the_bits_of_virtual_time(shared, runs):
     assert differences(twin, runs["elsewhere"]) == []
 
 
+def test_rows_before_a_barrier_are_those_of_virtual_time(dbench):
+    """A replica that waits at a barrier publishes nothing. So a slow one averages with the row of
+    the other's last gradient, over MPI as in virtual time."""
+    changes = {**RUN, **LEAST, "replicas": 2,
+               "algorithm": {"type": "swift", "jitter": 0, "gradient_seconds": 0.01},
+               "graph": "complete", "optimizer": {"type": "sgd", "lr": 0.1},
+               "length": {"iterations": 4}, "evaluate": {"every": {"iterations": 2}},
+               "delays": [{"replicas": [1], "seconds": SLOW}]}
+    real = dbench.run(dbench.spec(changes, name="real.json"), "real.h5", ranks=2)
+    virtual = dbench.run(dbench.spec(changes, name="virtual.json"), "virtual.h5")
+    for column in ("evaluations/local_loss", "iterations/staleness", "iterations/train_loss"):
+        assert np.array_equal(read(real, column), read(virtual, column)), column
+    assert read(real, "iterations/staleness").any()
+
+
 def test_averages_keep_the_mean_and_bring_replicas_together(runs):
     mean = read(runs["still"], "evaluations/mean_loss")
     np.testing.assert_allclose(mean, mean[0], rtol=1e-9)

@@ -47,6 +47,8 @@ std::vector<IterationRecord> Stepper::advance(const Span& span) {
             apply(turn, record.lr, turn.iteration == span.begin);
         }
         for (const Turn& turn : *turns) {
+            // The next snapshot after the span's end is taken, and sent, after the barrier.
+            if (turn.iteration + 1 == span.end) continue;
             const TimedScope scope(timers_, Time::exchange);
             peers.begin({turn.replica, turn.iteration + 1});
         }

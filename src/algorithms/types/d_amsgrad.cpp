@@ -4,13 +4,17 @@
 // their largest second moments l:
 //
 //     m <- b1 m + (1 - b1) g;   v <- b2 v + (1 - b2) g^2;   l+ = max(l, v)
-//     x+ = W x - lr m / sqrt(max(u, eps));   u+ = W u - l + l+;   u_0 = l_0 = eps
+//     x+ = W x - lr m / sqrt(max(u, eps));   u+ = W (u - l + l+);   u_0 = l_0 = eps
+//
+// The growth l+ - l is added before the averaging. So on the complete graph all replicas divide by
+// the same u.
 //
 // The bias under heterogeneous data is therefore O(lr); it is not if each replica divides by its
 // own l.
 //
 // * State: m, v, l and u; the rows hold l - eps and u - eps, which start at 0. Scratch for W x.
-// * Sends: two rows (x and u) per neighbour and iteration, during forward and backward.
+// * Sends: two rows per neighbour and iteration: x during forward and backward, u - l + l+ bucket
+//   by bucket during backward.
 // * Requires: plain SGD.
 
 #include <nlohmann/json.hpp>
@@ -41,13 +45,17 @@ public:
     void before_forward(Step& step) override {
         step.probe.about_to_average(step.x);
         parameters_.start(step, step.x);
-        trackers_.start(step, tracker_);
     }
     void ready(Step& step, arena::Columns columns) override {
         step.decay(columns);
-        const TimedScope scope(step.timers, Time::update);
-        arena::largest_moments(step.layout, step.g, first_, second_, largest_, columns, beta1_,
-                               beta2_, eps_, step.queue);
+        {
+            const TimedScope scope(step.timers, Time::update);
+            arena::largest_moments(step.layout, step.g, first_, second_, largest_, columns, beta1_,
+                                   beta2_, eps_, step.queue);
+        }
+        // g holds l+ - l. The message takes its place, because x still needs the old u.
+        step.combine(step.g, {{1, tracker_}, {1, step.g}}, columns);
+        trackers_.push_back(step.start_mix(step.g, columns));
     }
     void after_backward(Step& step) override {
         parameters_.finish(step, mixed_.rows());
@@ -58,8 +66,8 @@ public:
                                    step.layout.all(), step.numbers.lr, eps_,
                                    step.probe.squared_update(), step.queue);
         }
-        trackers_.finish(step, tracker_);
-        step.combine(tracker_, {{1, tracker_}, {1, step.g}}, step.layout.all());  // g holds l+ - l.
+        for (const comm::Token& token : trackers_) step.finish_mix(token, tracker_);
+        trackers_.clear();
     }
     Sent sent(int64_t, graphs::Round round) const override { return rows_sent(round, 2); }
 
@@ -67,7 +75,8 @@ private:
     double beta1_, beta2_, eps_;
     arena::Rows first_, second_, largest_, tracker_;
     arena::Buffer mixed_;
-    TiledMix parameters_, trackers_;
+    TiledMix parameters_;
+    std::vector<comm::Token> trackers_;
 };
 
 std::unique_ptr<Algorithm> make_d_amsgrad(const base::Json& spec, const AlgorithmContext& context) {

@@ -1,5 +1,7 @@
-// Gradient tracking: the tracker y follows the mean gradient of all replicas (y_0 = g_0), and the
-// parameters move along y. Parameters and trackers of iteration t use the same W_t.
+// Gradient tracking: the tracker y follows the mean gradient of all replicas, and the parameters
+// move along y. Parameters and trackers of iteration t use the same W_t. The tracker starts with
+// y_0 = g_0 (start local), or with y_0 = W_0 g_0 (start averaged), as in the code of
+// epfml/relaysgd.
 //
 //     atc      y_t = W_t (y_{t-1} + g_t - g_{t-1});   x_{t+1} = W_t (x_t - lr y_t)
 //                                          (Di Lorenzo and Scutari 2016, arXiv 1602.00591; NEXT)
@@ -8,8 +10,8 @@
 //                                          DIGing)
 //
 // * State: y and g_{t-1}.
-// * Sends: two rows (x and y) per neighbour and iteration; atc sends the tracker from iteration 1
-//   on.
+// * Sends: two rows (x and y) per neighbour and iteration. With start local, atc sends the tracker
+//   from iteration 1 on. With start averaged, diging sends it twice in iteration 0.
 // * Memory: diging also keeps W x and the received rows, because its parameters are exchanged
 //   during forward and backward.
 // * Requires: plain SGD.
@@ -24,7 +26,8 @@ namespace {
 
 class Tracking : public MixingAlgorithm {
 public:
-    using MixingAlgorithm::MixingAlgorithm;
+    Tracking(const graphs::Schedule* schedule, bool averages_first)
+        : MixingAlgorithm(schedule), averages_first_(averages_first) {}
 
     void declare(arena::StateTable& state) override {
         y_ = state.rows("algorithm/tracker");
@@ -43,6 +46,7 @@ protected:
         step.copy(step.g, g_before_, columns);
     }
 
+    const bool averages_first_;  ///< y_0 = W_0 g_0.
     arena::Rows y_, g_before_;
     std::vector<Bucket> trackers_;
 };
@@ -53,7 +57,7 @@ public:
 
     void ready(Step& step, arena::Columns columns) override {
         track(step, columns);
-        const bool sends = step.t > 0 && averages(step.round);
+        const bool sends = (step.t > 0 || averages_first_) && averages(step.round);
         trackers_.push_back({sends ? step.start_mix(y_, columns) : nullptr, columns});
     }
     void after_backward(Step& step) override {
@@ -69,7 +73,7 @@ public:
         step.probe.averaged(step.x);
     }
     Sent sent(int64_t t, graphs::Round round) const override {
-        return rows_sent(round, t == 0 ? 1 : 2);
+        return rows_sent(round, t == 0 && !averages_first_ ? 1 : 2);
     }
 };
 
@@ -90,6 +94,12 @@ public:
         trackers_.push_back({step.start_mix(y_, columns), columns});
     }
     void after_backward(Step& step) override {
+        if (averages_first_ && step.t == 0) {
+            for (auto& [token, columns] : trackers_) {
+                step.finish_mix(token, y_);
+                token = step.start_mix(y_, columns);
+            }
+        }
         parameters_.finish(step, mixed_.rows(), [&](arena::Columns columns) {
             step.apply_direction(step.x, mixed_.rows(), y_, columns);  // y as it was sent
         });
@@ -97,7 +107,9 @@ public:
         for (const auto& [token, columns] : trackers_) step.finish_mix(token, y_);
         trackers_.clear();
     }
-    Sent sent(int64_t, graphs::Round round) const override { return rows_sent(round, 2); }
+    Sent sent(int64_t t, graphs::Round round) const override {
+        return rows_sent(round, t == 0 && averages_first_ ? 3 : 2);
+    }
 
 private:
     arena::Buffer mixed_;
@@ -106,8 +118,9 @@ private:
 
 std::unique_ptr<Algorithm> make_gradient_tracking(const base::Json& spec,
                                                   const AlgorithmContext& context) {
-    if (spec.at("form") == "diging") return std::make_unique<Diging>(context.schedule);
-    return std::make_unique<GradientTrackingAtc>(context.schedule);
+    const bool averaged = spec.at("start") == "averaged";
+    if (spec.at("form") == "diging") return std::make_unique<Diging>(context.schedule, averaged);
+    return std::make_unique<GradientTrackingAtc>(context.schedule, averaged);
 }
 
 }  // namespace
@@ -116,7 +129,10 @@ AlgorithmEntry gradient_tracking_entry() {
     AlgorithmEntry entry{{"gradient_tracking",
                           "parameters move along a tracker of the mean gradient: no bias",
                           {base::Parameter::choice("form", "\"atc\"", {"atc", "diging"},
-                                                   "averaging after or during the update")}},
+                                                   "averaging after or during the update"),
+                           base::Parameter::choice("start", "\"local\"", {"local", "averaged"},
+                                                   "first tracker: the gradient, or its average "
+                                                   "over neighbours")}},
                          make_gradient_tracking,
                          {.optimizer = OptimizerNeed::plain_sgd,
                           .replica_change = ReplicaChange::multiples,  // mean(y) = mean(g_before)

@@ -6,6 +6,9 @@
 //     e = q B - (h mod B)
 //     x_i <- h_i + gamma sum_j w_ij (((q_j B - h_i) mod B) - e_i)
 //
+// This is the form adapt_then_combine. In the paper's form (algorithm 1), combine_while_adapt, x
+// takes the place of h in the messages, and lr d(g(x)) is subtracted afterwards.
+//
 // u in [0, 1) is drawn with a key that all replicas share, so that equal parameters are rounded
 // equally and do not drive each other apart (the authors' code draws a seed for that and does not
 // use it). The mean moves as without compression while all |h_i - h_j| < theta.
@@ -15,8 +18,9 @@
 // was too large; this is counted. The count finds some of the differences a little above theta, all
 // at B/2, and none at B.
 //
-// * State: the counts; no rows.
-// * Sends: one message per neighbour and iteration with `bits` bits per element, after backward.
+// * State: the counts; no rows. combine_while_adapt: scratch for x.
+// * Sends: one message per neighbour and iteration with `bits` bits per element, after backward; in
+//   the form combine_while_adapt during forward and backward.
 // * Requires: nothing beyond a doubly stochastic W; no codec applies.
 
 #include <nlohmann/json.hpp>
@@ -39,13 +43,14 @@ struct Bound {
 
 class Moniqua final : public Algorithm {
 public:
-    Moniqua(const AlgorithmContext& context, Bound bound, double gamma)
+    Moniqua(const AlgorithmContext& context, Bound bound, double gamma, bool while_adapt)
         : layout_(*context.layout),
           cost_(context.schedule, comm::link_cost),
           parts_({bound.bits, bound.modulus()}, layout_, context.type),
           root_(base::Random(context.compression.seed, base::Purpose::message).key()),
           theta_(bound.theta),
-          gamma_(gamma) {
+          gamma_(gamma),
+          while_adapt_(while_adapt) {
         const int64_t size = arena::size_of(context.type);
         stride_ = (parts_.bytes() + size - 1) / size;
     }
@@ -53,19 +58,26 @@ public:
     void declare(arena::StateTable& state) override {
         too_far_ = state.numbers("algorithm/too_far");
         messages_ = state.scratch(stride_);
+        if (while_adapt_) before_ = state.scratch();
         counts_ = state.memories().rows(arena::DType::float64, too_far_.first, too_far_.count,
                                         static_cast<int64_t>(layout_.segments().size()));
     }
+    void before_forward(Step& step) override {
+        if (while_adapt_) send(step);
+    }
     void ready(Step& step, arena::Columns columns) override {
-        step.update(step.x, step.x, step.x, columns);
+        if (!while_adapt_) step.update(step.x, step.x, step.x, columns);
     }
     void after_backward(Step& step) override {
-        step.probe.about_to_average(step.x);
-        if (cost_.at(step.round).averages) {
-            const TimedScope scope(step.timers, Time::exchange);
-            exchange(step);
+        const arena::Columns all = step.layout.all();
+        if (while_adapt_) {
+            step.copy(step.x, before_.rows(), all);
+        } else {
+            send(step);
         }
+        receive(step);
         step.probe.averaged(step.x);
+        if (while_adapt_) step.update(step.x, step.x, before_.rows(), all);
     }
     Sent sent(int64_t, graphs::Round round) const override {
         const comm::RoundCost& cost = cost_.at(round);
@@ -85,18 +97,29 @@ public:
     }
 
 private:
-    void exchange(Step& step) {
+    arena::Draws draws(int64_t t) const {
+        return {.root = root_,
+                .purpose = static_cast<uint32_t>(base::Purpose::message),
+                .first = 0,
+                .iteration = t,
+                .shared = true};
+    }
+    /// Encodes x and starts its exchange, if this round exchanges.
+    void send(Step& step) {
+        step.probe.about_to_average(step.x);
+        if (!cost_.at(step.round).averages) return;
+        const TimedScope scope(step.timers, Time::exchange);
+        parts_.encode(step.x, draws(step.t), messages_.rows(), step.queue);
+        token_ = step.exchange.start_messages(step.round, messages_.rows(), parts_.bytes(),
+                                              comm::MessageWriter::queue);
+    }
+    /// Finishes the exchange, and moves x, which is still as it was sent, towards the neighbours.
+    void receive(Step& step) {
+        if (!token_) return;
+        const TimedScope scope(step.timers, Time::exchange);
         const arena::Rows x = step.x, messages = messages_.rows();
-        const arena::Draws draws{.root = root_,
-                                 .purpose = static_cast<uint32_t>(base::Purpose::message),
-                                 .first = 0,
-                                 .iteration = step.t,
-                                 .shared = true};
-        parts_.encode(x, draws, messages, step.queue);
-        auto token = step.exchange.start_messages(step.round, messages, parts_.bytes(),
-                                                  comm::MessageWriter::queue);
         std::vector<std::vector<arena::WeightedMessage>> of_rows;
-        for (const auto& received : step.exchange.finish_messages(token)) {
+        for (const auto& received : step.exchange.finish_messages(token_)) {
             const auto i = static_cast<int64_t>(of_rows.size());
             auto& some = of_rows.emplace_back();
             some.push_back({messages.at(i, 0), 0});
@@ -104,9 +127,9 @@ private:
                 if (one.replica != x.first + i) some.push_back({one.message, one.weight});
             }
         }
-        arena::approach_residues(parts_, layout_, x, of_rows, draws, gamma_,
+        arena::approach_residues(parts_, layout_, x, of_rows, draws(step.t), gamma_,
                                  counts_.rows().row<double>(0), too_far_, step.queue);
-        arena::keep(step.queue, std::move(token));
+        arena::keep(step.queue, std::exchange(token_, {}));
     }
 
     const arena::Layout& layout_;
@@ -114,14 +137,18 @@ private:
     arena::MessageParts<arena::Residues> parts_;
     uint64_t root_;
     double theta_, gamma_;
+    bool while_adapt_;
     int64_t stride_;
     arena::Rows too_far_;  // Counts elements, over all neighbours and iterations.
     arena::Buffer messages_, counts_;
+    arena::Buffer before_;  // x before the averaging.
+    comm::Token token_;
 };
 
 std::unique_ptr<Algorithm> make_moniqua(const base::Json& spec, const AlgorithmContext& context) {
     const Bound bound{spec.at("bits"), spec.at("theta")};
-    return std::make_unique<Moniqua>(context, bound, spec.at("gamma"));
+    return std::make_unique<Moniqua>(context, bound, spec.at("gamma"),
+                                     spec.at("form") == "combine_while_adapt");
 }
 
 }  // namespace
@@ -135,7 +162,11 @@ AlgorithmEntry moniqua_entry() {
               base::Parameter::integer("bits", "4", "bits per element of a message")
                   .at_least(2)
                   .at_most(16),
-              consensus_step_parameter("0.5")}},
+              consensus_step_parameter("0.5"),
+              base::Parameter::choice("form", "\"adapt_then_combine\"",
+                                      {"adapt_then_combine", "combine_while_adapt"},
+                                      "time of the exchange: after the update, or during it as in "
+                                      "the paper")}},
             make_moniqua,
             {.messages = Messages::own, .bias = Bias::none}};
 }

@@ -6,7 +6,10 @@
 //     model   x_i <- (h_i (n - c_i) + sum_k M_{k->i}) / n;   c_i replicas have reached i so far
 //     grad    x_i <- x_i + (h_i + sum_k M_{k->i}) / n
 //
-// The counts c_i follow from the tree and t; they are not sent.
+// The counts c_i follow from the tree and t; they are not sent. In the form model, `missing` says
+// what stands for the h of a replica that has not reached i yet: h_i (own, as above), or x_0, which
+// all replicas share (start, as in the code of epfml/relaysgd, algorithms.py). With start, each
+// M_{k->i} is x_0 times the number of replicas behind k before the first exchange, so c_i = n - 1.
 //
 // * State: the last message of every neighbour. Scratch for the sent messages; form grad also x.
 // * Sends: one row per edge and direction, bucket by bucket during backward.
@@ -15,6 +18,7 @@
 #include <nlohmann/json.hpp>
 
 #include "algorithms/entries.hpp"
+#include "base/error.hpp"
 #include "graphs/types/tree_exchanges.hpp"
 
 namespace dbench::algorithms {
@@ -22,7 +26,8 @@ namespace {
 
 class RelaySgd final : public Algorithm {
 public:
-    RelaySgd(const graphs::TreeExchanges& tree, bool model) : tree_(tree), model_(model) {}
+    RelaySgd(const graphs::TreeExchanges& tree, bool model, bool begins_with_start)
+        : tree_(tree), model_(model), begins_with_start_(begins_with_start) {}
 
     void declare(arena::StateTable& state) override {
         for (int k = 0; k < tree_.swaps(); ++k) {
@@ -34,6 +39,7 @@ public:
 
     void before_forward(Step& step) override {
         if (!model_) step.copy(step.x, before_.rows(), step.layout.all());
+        if (begins_with_start_ && step.t == 0) receive_start(step);
     }
     void ready(Step& step, arena::Columns columns) override {
         step.update(step.x, step.x, step.x, columns);
@@ -107,12 +113,29 @@ private:
         return terms;
     }
 
+    /// Fills the received rows with x_0 times the number of replicas that each will contain.
+    void receive_start(Step& step) {
+        update_counts(0);
+        for (int k = 0; k < tree_.swaps(); ++k) {
+            Terms terms(step.x.count);
+            for (int64_t i = 0; i < step.x.count; ++i) {
+                const auto replica = static_cast<int>(step.x.first + i);
+                if (tree_.partner(k, replica) < 0) continue;
+                terms[i].push_back({step.x.at(i, 0), counts_[k][replica]});
+            }
+            step.combine(received_[k], terms, step.layout.all());
+        }
+    }
+
     /// Updates the counts after the exchange of iteration t: counts_[k][i] is the number of
     /// replicas that the message to i over swap k contains.
     void update_counts(int64_t t) {
         if (counts_.empty()) {
             counts_.assign(tree_.swaps(), std::vector<double>(tree_.size(), 0));
-            for (int64_t s = 0; s < std::min<int64_t>(t, tree_.size()); ++s) update_counts_once();
+            const int64_t before = begins_with_start_ ? tree_.size() : t;
+            for (int64_t s = 0; s < std::min<int64_t>(before, tree_.size()); ++s) {
+                update_counts_once();
+            }
         }
         update_counts_once();
     }
@@ -131,7 +154,7 @@ private:
     }
 
     const graphs::TreeExchanges& tree_;
-    bool model_;
+    bool model_, begins_with_start_;
     std::vector<arena::Rows> received_;        // Rows received in each swap.
     std::vector<arena::Buffer> sent_;          // Rows sent in each swap.
     std::vector<std::vector<double>> counts_;  // Counts by swap and replica.
@@ -141,7 +164,7 @@ private:
 
 std::unique_ptr<Algorithm> make_relaysgd(const base::Json& spec, const AlgorithmContext& context) {
     return std::make_unique<RelaySgd>(dynamic_cast<const graphs::TreeExchanges&>(*context.schedule),
-                                      spec.at("form") == "model");
+                                      spec.at("form") == "model", spec.at("missing") == "start");
 }
 
 std::unique_ptr<graphs::Schedule> schedule_relaysgd(const base::Json&,
@@ -150,20 +173,37 @@ std::unique_ptr<graphs::Schedule> schedule_relaysgd(const base::Json&,
     return std::make_unique<graphs::TreeExchanges>(std::move(graph));
 }
 
+void check_missing(base::Json& spec, const std::string& pointer) {
+    if (spec.at("missing") == "own" || spec.at("form") == "model") return;
+    throw base::UserError(pointer +
+                          "/missing: start requires the form model (the form grad relays updates, "
+                          "and an update that has not arrived counts as 0): remove it, or choose "
+                          "\"form\": \"model\"");
+}
+
 }  // namespace
 
 AlgorithmEntry relaysgd_entry() {
-    return {{"relaysgd",
-             "on a tree: parameters or updates relayed from neighbour to neighbour",
-             {base::Parameter::choice("form", "\"model\"", {"model", "grad"},
-                                      "relayed values: parameters, or updates")}},
-            make_relaysgd,
-            {.graph = GraphNeed::tree,
-             .sequences = false,
-             .replica_change = ReplicaChange::never,
-             .mean = MeanRule::none,
-             .bias = Bias::vanishes},
-            schedule_relaysgd};
+    AlgorithmEntry entry{
+        {"relaysgd",
+         "on a tree: parameters or updates relayed from neighbour to neighbour",
+         {base::Parameter::choice("form", "\"model\"", {"model", "grad"},
+                                  "relayed values: parameters, or updates"),
+          base::Parameter::choice("missing", "\"own\"", {"own", "start"},
+                                  "form model: parameters in place of those that have not arrived, "
+                                  "the replica's own or the start of all")}},
+        make_relaysgd,
+        {.graph = GraphNeed::tree,
+         .sequences = false,
+         .replica_change = ReplicaChange::never,
+         .mean = MeanRule::none,
+         .bias = Bias::vanishes},
+        schedule_relaysgd,
+        check_missing};
+    entry.refine = [](const base::Json& spec, Traits& traits) {
+        traits.one_start = spec.at("missing") == "start";
+    };
+    return entry;
 }
 
 }  // namespace dbench::algorithms

@@ -26,6 +26,9 @@ EXAMPLES = f"""examples:
 kinds: {', '.join(KINDS)}
 """
 
+FORMATS = ("png", "svg", "pdf")
+FILES = (*(f".{form}" for form in FORMATS), ".jpg", ".jpeg", ".eps", ".ps", ".html", ".h5")
+
 
 def declare(parser):
     parser.add_argument("-o", "--output", default="plots", metavar="DIR",
@@ -46,7 +49,7 @@ def declare(parser):
                         help="draw single runs; without it, runs that differ in nothing but the "
                              "seed are one line, with a band from the lowest to the highest")
     page_options.declare(parser, "the figures", "D_ring='our ring'")
-    parser.add_argument("--format", choices=("png", "svg", "pdf"), default="png")
+    parser.add_argument("--format", choices=FORMATS, default="png")
     parser.add_argument("--dpi", type=int, default=150,
                         help="resolution of PNG pictures (default: 150)")
 
@@ -76,7 +79,14 @@ def run(arguments) -> int:
     if not 0 < arguments.window <= 1:
         raise AnalysisError(f"--window {arguments.window}", "out of range",
                             "a share of the iterations, such as 0.1")
-    runs, folder = open_runs(arguments.runs, arguments.where, rows=True), Path(arguments.output)
+    folder = Path(arguments.output)
+    if folder.suffix.lower() in FILES and not folder.exists():
+        form = folder.suffix.lower().removeprefix(".")
+        how = f"--format {form}" if form in FORMATS else f"--format {FORMATS[0]}"
+        raise AnalysisError(f"-o {folder}", "names a folder, in which each figure is a file, and "
+                            "this looks like the name of a file",
+                            f"give -o {folder.with_suffix('')} {how}, and --kind for one figure")
+    runs = open_runs(arguments.runs, arguments.where, rows=True)
     names = drawable(arguments, runs)
     page = Page(arguments.width, page_options.labels_by_name(arguments.label, style.entries(runs)))
     folder.mkdir(parents=True, exist_ok=True)

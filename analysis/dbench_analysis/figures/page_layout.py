@@ -32,10 +32,13 @@ _page: ContextVar[Page] = ContextVar("page", default=ANYWHERE)
 @contextlib.contextmanager
 def on(page: Page, settings: dict):
     """Return a context in which figures are drawn for this page, with these settings of
-    Matplotlib."""
+    Matplotlib. All other settings are Matplotlib's own defaults: the user's matplotlibrc must not
+    change a figure, or fail where LaTeX is missing."""
     before = _page.set(page)
     try:
-        with matplotlib.rc_context(settings | (SIZES if page.width else {})):
+        with matplotlib.rc_context():
+            matplotlib.rcdefaults()
+            matplotlib.rcParams.update(settings | (SIZES if page.width else {}))
             yield
     finally:
         _page.reset(before)

@@ -29,7 +29,7 @@ class Collection:
     """A table of runs.
 
     frame    the table, a row per run
-    specs    the flattened spec of each row; None if the row came from a collected table
+    specs    the flattened spec of each row; None if a collected table has no column `spec`
     faults   a line for each file that could not be read
     """
 
@@ -68,8 +68,10 @@ def collect(named: list[str], keys, progress=None, optional=()) -> Collection:
             progress(done, len(files))
     frames = [pd.DataFrame(rows, columns=[c.key for c in columns])] if rows or not tables else []
     for item in tables:
-        frames.append(read_table(Path(item), [c.key for c in columns], optional))
-        specs += [None] * len(frames[-1])
+        frame = read_table(Path(item), dict.fromkeys([*(c.key for c in columns), "spec"]),
+                           (*optional, *({"spec"} - {*keys})))
+        specs += [given_spec(cell) for cell in frame.get("spec", [None] * len(frame))]
+        frames.append(frame[[c.key for c in columns if c.key in frame]])
     return Collection(pd.concat(frames, ignore_index=True), specs, faults)
 
 
@@ -123,6 +125,14 @@ def typed(frame: pd.DataFrame, key: str) -> pd.Series:
                                                  (in_spec(spec, key) for spec in frame["spec"]))],
                          index=frame.index)
     return pd.Series([as_number(cell) for cell in column], index=frame.index)
+
+
+def given_spec(cell: Any) -> dict | None:
+    """Return the flattened spec in a cell of a table; None if it holds none."""
+    try:
+        return flattened(json.loads(cell))
+    except (TypeError, ValueError):
+        return None
 
 
 def in_spec(spec: Any, pointer: str) -> Any:

@@ -11,6 +11,7 @@ import pandas as pd
 from ..basics import markup
 from ..basics.errors import AnalysisError
 from ..basics.formatting import counted
+from ..figures import page_values
 from ..quantities import fields
 from ..quantities.comparability import caveats, refuse_times, statement
 from ..reading.run import Run
@@ -18,7 +19,6 @@ from ..selection.collection import Collection, collect, selected
 from ..selection.conditions import Condition
 from ..selection.opening import open_runs
 from ..statistics.pivot import Pivot, pivot, replica_notes, shown
-from . import page_options
 
 HELP = ("a Markdown, LaTeX or CSV table: one row per run, or a pivot with mean ± deviation over "
         "seeds")
@@ -167,7 +167,7 @@ def pivoted(arguments) -> tuple[str, int]:
 def renamed(result: Pivot, labels: list[str]) -> Pivot:
     """Return the pivot with other names for values of its rows and columns."""
     keys = [*result.row_keys, *result.column_keys]
-    called = page_options.labels_by_name(
+    called = page_values.labels_by_name(
         labels, list(dict.fromkeys(str(value) for key in keys for value in key)))
 
     def new(key: tuple) -> tuple:

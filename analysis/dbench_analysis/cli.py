@@ -64,8 +64,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command and return the exit status."""
     words = sys.argv[1:] if arguments is None else arguments
     terminal.accept_every_letter()
-    # Files need neither a window system nor the user's settings, which may be damaged.
-    os.environ.update(MPLBACKEND="agg", MATPLOTLIBRC=os.devnull)
+    if arguments is None:  # files need neither windows nor the user's settings, even damaged ones
+        os.environ.update(MPLBACKEND="agg", MATPLOTLIBRC=os.devnull)
     if words and not words[0].startswith("-") and words[0] not in COMMANDS:
         near = difflib.get_close_matches(words[0], COMMANDS, 1)
         print(f"dbench-analyze: '{words[0]}' is no command (" +

@@ -156,6 +156,11 @@ def test_a_matplotlibrc_changes_or_breaks_no_command(five, tmp_path, content):
     assert done.returncode == 0 and list((tmp_path / "plots").glob("*.png")), done.stderr
 
 
+def test_a_command_inside_a_process_leaves_its_surroundings(five, capsys):
+    before = dict(os.environ)
+    assert main(["table", str(five)]) == 0 and dict(os.environ) == before
+
+
 def test_neither_a_home_nor_a_cache_is_needed(five, tmp_path):
     plain = dict.fromkeys(("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"), "")
     done = started(["report", five / "D_ring.h5", "-o", tmp_path / "r.html"],

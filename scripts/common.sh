@@ -53,6 +53,19 @@ no_cuda_because() {
     fi
 }
 
+# Prints each reason for which tests were skipped, from logs of CTest.
+skipped_tests() { sed -n -E '/^SKIPPED \[|^ *skipped: /p' "$@" | sed 's/^ *//' | sort -u; }
+
+# Prints the skipped tests whose reason is neither a missing GPU, nor a CUDA build that this run did not make, nor
+# missing data if DBENCH_DATA is not set; false if there are none.
+unexplained_skips() {
+    local fine='no CUDA device|this build has no CUDA|there is a card'
+    [ -n "${DBENCH_CUDA_PROGRAM:-}" ] || fine+='|no CUDA build|where nvcc is present'
+    [ -n "${DBENCH_TORCH_PYTHON:-}" ] || fine+='|DBENCH_TORCH_PYTHON'
+    [ -n "${DBENCH_DATA:-}" ] || fine+='|DBENCH_DATA'
+    skipped_tests "$@" | grep -v -E "$fine"
+}
+
 # Prints mpirun with the options that Open MPI requires for more ranks than cores, and for root in a container.
 mpi_command() {
     local command=mpirun

@@ -3,6 +3,7 @@
 # compiler from another place (a module, a prefix) is used as it is.
 
 has() { command -v "$1" >/dev/null; }
+has_daemon() { PATH=$PATH:/usr/sbin:/sbin has "$1"; }
 has_header() {
     local prefix more="${CMAKE_PREFIX_PATH:-}:${CPATH:-}:${HDF5_ROOT:-}"
     for prefix in /usr /usr/local ${more//[:;]/ }; do
@@ -18,7 +19,13 @@ want() {  # want PACKAGES... if TEST: records Debian's packages if the test fail
     shift
     eval "$*" 2>/dev/null || missing+=("${packages[@]}")
 }
-also() { eval "$3" 2>/dev/null || helpful+=("$1"); }  # an optional package, installed only together with others
+# An optional package, installed only together with others; required if every test shall run.
+also() {
+    eval "$3" 2>/dev/null && return
+    if [ "$every_test" = yes ]; then missing+=("$1"); else helpful+=("$1"); fi
+}
+
+every_test=no  # yes: also what only some tests use, which are skipped without it
 
 find_missing() {
     missing=() helpful=()
@@ -42,6 +49,14 @@ find_missing() {
     also hdf5-tools if 'has h5dump'
     also shellcheck if 'has shellcheck'
     also clang-tidy if 'has clang-tidy'
+    [ $every_test = yes ] || return 0
+    want slurmctld if has_daemon slurmctld
+    want slurmd if has_daemon slurmd
+    want slurm-client if has srun
+    want munge if has_daemon munged
+    want iproute2 if 'has_daemon ip && has_daemon tc'
+    want chromium if 'has chromium || has chromium-browser'
+    want nodejs if has node
 }
 
 install_packages() {
@@ -56,7 +71,8 @@ install_packages() {
         fail "packages are missing and this user may not install them (neither root nor sudo without a" \
             "password). Have them installed, then run this again: sudo apt-get install ${missing[*]}"
     fi
-    "${root[@]}" apt-get update -qq || fail "apt-get update failed: see its message above"
+    "${root[@]}" apt-get update -qq || fail "apt-get update failed (its message is above): ${missing[*]} cannot be" \
+        "installed without a network or a mirror in /etc/apt"
     local package
     for package in "${helpful[@]}"; do
         if apt-cache show "$package" >/dev/null 2>&1; then missing+=("$package"); fi
@@ -65,5 +81,6 @@ install_packages() {
     size=$(apt-get install -y -qq --no-install-recommends --print-uris "${missing[@]}" | awk '{ s += $3 } END { print int(s / 1e6) + 1 }') || size=1
     say "installing ${missing[*]} ($size MB with what they need)"
     with_progress "$size" /var/cache/apt/archives "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-        -o DPkg::Lock::Timeout=300 "${missing[@]}" >/dev/null || fail "apt-get install failed: see its message above"
+        -o DPkg::Lock::Timeout=300 "${missing[@]}" >/dev/null ||
+        fail "apt-get install failed (its message is above), so these are missing: ${missing[*]}"
 }

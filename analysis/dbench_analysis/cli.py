@@ -8,6 +8,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 
+from .basics import terminal
 from .basics.errors import AnalysisError
 from .basics.paths import user_path
 from .selection import conditions
@@ -62,6 +63,9 @@ def parser(modules: list[ModuleType]) -> argparse.ArgumentParser:
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return the exit status."""
     words = sys.argv[1:] if arguments is None else arguments
+    terminal.accept_every_letter()
+    if arguments is None:  # files need neither windows nor the user's settings, even damaged ones
+        os.environ.update(MPLBACKEND="agg", MATPLOTLIBRC=os.devnull)
     if words and not words[0].startswith("-") and words[0] not in COMMANDS:
         near = difflib.get_close_matches(words[0], COMMANDS, 1)
         print(f"dbench-analyze: '{words[0]}' is no command (" +

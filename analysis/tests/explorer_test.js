@@ -6,9 +6,9 @@ const element = extra => ({
   dataset: {}, style: {}, classList: {toggle() {}}, listeners: {},
   addEventListener(kind, f) { this.listeners[kind] = f; }, ...extra});
 const facts = [
-  {implementation: 'D_ring', replicas: 8, lr: 0.1},
-  {implementation: 'D_torus', replicas: 16, lr: null},
-  {implementation: 'D_ring', replicas: 16, lr: 0.2}];
+  {name: '07', implementation: 'D_ring', replicas: 8, lr: 0.1},
+  {name: '7', implementation: 'D_torus', replicas: 16, lr: null},
+  {name: '1e3', implementation: 'D_ring', replicas: 16, lr: 0.2}];
 const cells = fact => [
   {dataset: {}, textContent: fact.implementation},
   {dataset: {value: fact.lr === null ? '' : String(fact.lr)}, textContent: '-'}];
@@ -39,6 +39,8 @@ left('replicas!=16', '0');
 left('lr>0.1', '2');
 left('lr>=0.1', '02');
 left('implementation=d_ring|d_torus replicas<16', '0');
+left('name=7', '1');
+left('name=1000', '');
 left('nothing', '');
 equal(count.textContent, '0 of 3 runs: "nothing" is in no row');
 left('lrr=0.1', '');

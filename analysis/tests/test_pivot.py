@@ -131,3 +131,51 @@ def test_order_and_digits():
     loss = fields.COLUMNS["loss_mean_model"]
     assert shown(Cell(0.66325, 0.0123, 3), loss) == "0.663 ± 0.012"
     assert shown(Cell(1e-7, 2e-8, 3), loss) == "(1.00 ± 0.20)e-07"
+
+
+@pytest.fixture
+def four(make, tmp_path):
+    """Return a folder of two seeds each of two graphs with two algorithms, one of them with a
+    parameter of its own."""
+    for graph in ("ring", "torus"):
+        for algorithm in ({"type": "dsgd"}, {"type": "choco", "gamma": 0.5}):
+            for seed in (1, 2):
+                make(name=f"{graph}-{algorithm['type']}-{seed}", implementation=None, graph=graph,
+                     spec={"seed": seed, "algorithm": algorithm})
+    return tmp_path
+
+
+@pytest.mark.parametrize("collected", [False, True], ids=["files", "table"])
+def test_two_graphs_and_two_algorithms_are_two_by_two(four, capsys, collected):
+    """The label of a graph has no key of an algorithm, and the other way round."""
+    source = str(four)
+    if collected:
+        source = str(four / "runs.csv")
+        assert main(["collect", str(four), "-o", source]) == 0
+        capsys.readouterr()
+    out = table(capsys, source, "--rows", "graph", "--columns", "algorithm")
+    assert "| graph | algorithm choco | algorithm dsgd |" in out and out.count("\n| ") == 3
+    assert "\n| ring | " in out and "\n| torus | " in out and "n = 2 runs" in out
+
+
+@pytest.mark.parametrize("rows", ["algorithm", "implementation"])
+def test_momentum_stands_in_the_label_if_runs_differ_in_it(make, tmp_path, capsys, rows):
+    for momentum in (0, 0.9):
+        make(name=f"m{momentum}", spec={"optimizer": {"type": "sgd", "momentum": momentum}})
+    out = table(capsys, str(tmp_path), "--rows", rows)
+    assert "momentum=0 |" in out and "momentum=0.9 |" in out and "Cells hold" not in out
+    for field in ("momentum", "/optimizer/momentum"):
+        out = table(capsys, str(tmp_path), "--rows", rows, "--columns", field)
+        assert "momentum=" not in out and out.count("\n| ") == 2
+
+
+def test_rows_and_columns_can_be_renamed(four, capsys):
+    words = [str(four), "--rows", "graph", "--columns", "algorithm", "--label", "ring=our ring"]
+    out = table(capsys, *words, "--label", "choco=CHOCO-SGD")
+    assert "| graph | algorithm CHOCO-SGD | algorithm dsgd |" in out and "\n| our ring | " in out
+    assert "\n| torus | " in out
+    for label, said in (("rink=x", "did you mean ring=x?"), ("ring=torus", "one name")):
+        assert main(["table", *words[:-1], label]) == 2
+        assert said in capsys.readouterr().err
+    assert main(["table", str(four), "--label", "ring=x"]) == 2
+    assert "is for a pivot" in capsys.readouterr().err

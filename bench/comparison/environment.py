@@ -6,9 +6,11 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 PEERS = ["torch==2.11.0", "decent-dp==0.2.3", "numpy"]
+BESIDE_TORCH = [PEERS[1], "loguru>=0.7.3"]
 BLUEFOG = "bluefog==0.3.0"
 DOWNLOAD = "about 2.7 GB to download, 4.8 GB on the disk: PyTorch 2.11 with its CUDA libraries"
 NEEDED = 9 << 30  # bytes; while pip unpacks, both archives and contents are on the disk
@@ -19,7 +21,12 @@ class Unavailable(Exception):
 
 
 def default_folder():
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    cache = os.environ.get("XDG_CACHE_HOME")
+    if not cache:
+        try:
+            cache = Path.home() / ".cache"
+        except RuntimeError:  # neither HOME nor an entry in the list of users
+            cache = tempfile.gettempdir()
     return Path(cache) / "dbench" / "peers"
 
 
@@ -43,8 +50,44 @@ def why_pip_failed(text):
     return (raised or said or [last_line(text)])[-1]
 
 
+def sees(python, other):
+    """Let a Python import the packages of another one."""
+    where = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    seen, own = (subprocess.run([one, "-c", where], capture_output=True, text=True,
+                                check=True).stdout.strip() for one in (other, python))
+    (Path(own) / "peers.pth").write_text(seen + "\n")
+
+
+def with_torch_of(torch, folder):
+    """Return a Python below `folder` that has Decent-DP, and imports the PyTorch of the Python
+    `torch`; None if that has another version than the one that is compared."""
+    asked = subprocess.run([torch, "-c", "import torch; print(torch.__version__)"],
+                           capture_output=True, text=True)
+    if asked.stdout.partition("+")[0].strip() != PEERS[0].partition("==")[2]:
+        return None
+    venv = Path(folder) / "decent-dp-alone"
+    python, stamp = venv / "bin" / "python", venv / "installed"
+    wanted = "\n".join([*BESIDE_TORCH, str(torch)])
+    if stamp.exists() and stamp.read_text() == wanted:
+        return python
+    venv.parent.mkdir(parents=True, exist_ok=True)
+    make_venv(venv)
+    sees(python, torch)
+    done = subprocess.run([python, "-m", "pip", "install", "--no-deps", *BESIDE_TORCH],
+                          stdout=sys.stderr)
+    if done.returncode:
+        raise Unavailable(f"pip could not install {', '.join(BESIDE_TORCH)} (above): try again")
+    stamp.write_text(wanted)
+    return python
+
+
 def peers_python(folder):
-    """Return the Python with PyTorch and Decent-DP below `folder`; install it if necessary."""
+    """Return the Python with PyTorch and Decent-DP below `folder`; install it if necessary.
+    DBENCH_TORCH_PYTHON names a Python whose PyTorch is used if it has the same version."""
+    borrowed = os.environ.get("DBENCH_TORCH_PYTHON")
+    python = with_torch_of(borrowed, folder) if borrowed else None
+    if python:
+        return python
     venv = Path(folder) / "decent-dp"
     python, stamp = venv / "bin" / "python", venv / "installed"
     wanted = "\n".join(PEERS)
@@ -75,10 +118,7 @@ def bluefog(folder):
     print("peers: trying to install BlueFog (minutes: it is compiled)", file=sys.stderr)
     make_venv(venv)
     python = venv / "bin" / "python"
-    where = "import sysconfig; print(sysconfig.get_path('purelib'))"
-    seen, own = (subprocess.run([one, "-c", where], capture_output=True, text=True,
-                                check=True).stdout.strip() for one in (torch, python))
-    (Path(own) / "peers.pth").write_text(seen + "\n")
+    sees(python, torch)
     said = ""
     for words in (["wheel", "cffi", "setuptools<81"], ["--no-build-isolation", BLUEFOG]):
         done = subprocess.run([python, "-m", "pip", "install", *words], capture_output=True,

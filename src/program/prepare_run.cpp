@@ -104,6 +104,18 @@ void check_length_of_names(const std::string& output, const std::string& key) {
     }
 }
 
+// Warns if an output looks like a folder, such as `--output results`: the result would be a file of
+// this name, which `dbench-analyze` does not find in its folder.
+void warn_of_output_without_suffix(const std::string& output) {
+    const fs::path path = output;
+    std::error_code ignored;
+    if (!path.has_filename() || path.has_extension() || fs::is_directory(path, ignored)) return;
+    base::warn("/output: " + output +
+               " becomes a file, not a folder, and has no .h5 (dbench-analyze looks for .h5 files "
+               "in folders): give " +
+               output + ".h5 or " + output + "/NAME.h5");
+}
+
 // Reads and resolves one spec. Throws UserError, which names the file if there are several specs.
 Spec read(const std::string& path, const RunArguments& arguments) {
     const bool several = arguments.specs.size() > 1;
@@ -122,6 +134,7 @@ Spec read(const std::string& path, const RunArguments& arguments) {
                 "--output: is not UTF-8 (the result file holds the command): choose "
                 "another name");
         }
+        warn_of_output_without_suffix(spec.output);
         return spec;
     } catch (const UserError& error) {
         if (several) throw UserError(path + ": " + error.what());

@@ -109,6 +109,56 @@ def test_setup_warns_of_a_driver_that_is_too_old(setup):
         assert "warning" not in setup(words, driver=driver)[0]
 
 
+def test_what_every_test_needs_is_named_if_it_cannot_be_installed(setup, tmp_path):
+    with open(tmp_path / "scripts" / "packages.sh", "a") as file:
+        file.write('has_daemon() { [ "$1" != slurmctld ]; }\nhas() { [ "$1" != shellcheck ]; }\n')
+    _, error = setup("--every-test", "--no-cuda")
+    assert "slurmctld" in error and "shellcheck" in error and "munge" not in error
+    assert "network" in error or "sudo" in error
+    assert "slurmctld" not in setup("--no-cuda")[1]
+
+
+LOG = """1: ..s                                                      [100%]
+SKIPPED [2] tests/slurm/test_cluster.py:108: no local Slurm cluster here: srun is missing
+SKIPPED [1] tests/program/test_images.py:43: no cifar10 in DBENCH_DATA
+SKIPPED [1] tests/program/test_cuda_build.py:13: no CUDA build (scripts/test makes one where nvcc is present)
+SKIPPED [1] tests/pytorch/reference.py:14: no PyTorch in this Python: set DBENCH_TORCH_PYTHON to one
+../tests/arena/cuda_queue_test.cpp:21: warning:
+  skipped: no CUDA device
+../tests/profile/h5py_test.cpp:50: warning:
+  skipped: no Python with h5py
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize("variable", [None, "DBENCH_DATA", "DBENCH_CUDA_PROGRAM",
+                                      "DBENCH_TORCH_PYTHON"])
+def test_only_a_missing_gpu_explains_a_skipped_test(tmp_path, variable):
+    (tmp_path / "log").write_text(LOG)
+
+    def call(function):
+        plain = {k: v for k, v in os.environ.items() if not k.startswith("DBENCH_")}
+        return subprocess.run(
+            ["bash", "-c", f". {ROOT}/scripts/common.sh; {function} {tmp_path}/log"], text=True,
+            capture_output=True, env={**plain, **({variable: "given"} if variable else {})})
+
+    reason = {"DBENCH_DATA": "no cifar10", "DBENCH_CUDA_PROGRAM": "no CUDA build",
+              "DBENCH_TORCH_PYTHON": "no PyTorch"}
+    found = call("unexplained_skips")
+    assert found.returncode == 0
+    lines = found.stdout.splitlines()
+    assert len(lines) == 2 + bool(variable)
+    for said in ("srun is missing", "no Python with h5py", reason.get(variable, "")):
+        assert said in found.stdout
+    assert len(call("skipped_tests").stdout.splitlines()) == 6
+    (tmp_path / "log").write_text("skipped: no CUDA device\n")
+    assert call("unexplained_skips").returncode == 1  # nothing was skipped without a reason
+
+
+def test_ci_installs_what_every_test_needs_and_allows_no_other_skips():
+    ci = (ROOT / ".ci" / "run").read_text()
+    assert "scripts/setup --no-build --every-test" in ci and "scripts/test --no-skips" in ci
+
+
 def test_the_quickstart_uses_the_cpu_and_keeps_a_cuda_build(tmp_path):
     for name in "common.sh", "quickstart":
         (tmp_path / "scripts").mkdir(exist_ok=True)

@@ -27,6 +27,14 @@ def test_errors_of_standard_output_are_reported(dbench):
         assert done.returncode == 1 and "cannot write all to standard output" in done.stderr
 
 
+def test_an_output_that_looks_like_a_folder_is_a_file_with_a_warning(dbench):
+    said = dbench("run", dbench.spec(), "--output", "results", "--quiet").stderr
+    assert "results becomes a file, not a folder" in said and "results/NAME.h5" in said
+    assert (dbench.folder / "results").is_file()
+    for name in ("a.h5", "a.b.hdf5"):
+        assert "becomes" not in dbench("run", dbench.spec(), "--output", name, "--quiet").stderr
+
+
 def leaves(keys, pointer=""):
     for name, key in keys.items():
         yield f"{pointer}/{name}", key

@@ -53,7 +53,7 @@ class Handler(BaseHTTPRequestHandler):
         if begin >= len(whole):
             return self.send_error(416)
         self.send_response(206 if asked else 200)
-        self.send_header("Content-Length", str(len(whole) - begin))
+        self.send_header("Content-Length", self.state.get("length", str(len(whole) - begin)))
         if asked:
             shift = begin + self.state.get("shift", 0)
             self.send_header("Content-Range", f"bytes {shift}-{len(whole) - 1}/{len(whole)}")
@@ -144,6 +144,16 @@ def test_a_wrong_checksum_leaves_nothing(server, fetch, tmp_path):
     found = hashlib.md5(server["bytes"]).hexdigest()
     assert status == 1 and found in said and "0" * 32 in said and "toy            missing" in said
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize("length, said", [
+    ("many", "no size ('many')"), ("-7", "no size ('-7')"), ("1_0", "no size"), ("5, 5", "no size"),
+    ("9" * 5000, "no size"), ("100", "has the checksum"), ("9" * 18, "the connection ended after"),
+])
+def test_a_wrong_length_is_reported(server, fetch, length, said):
+    server["length"] = length
+    status, told = fetch(server["url"], hashlib.md5(server["bytes"]).hexdigest())
+    assert status == 1 and said in told and "toy            missing" in told
 
 
 def test_missing_network_is_reported(fetch):

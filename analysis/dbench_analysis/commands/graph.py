@@ -4,6 +4,7 @@ from pathlib import Path
 
 from ..basics.errors import AnalysisError
 from ..basics.formatting import aligned
+from ..figures import page_values
 from ..figures.drawing import drawing_settings, save
 from ..figures.graph import comparison, portrait
 from ..figures.page_layout import Page, finish
@@ -66,8 +67,8 @@ def run(arguments) -> int:
     graphs = [Graph(place, kind, arguments.n, keys) for kind, keys in wanted]
     for graph in graphs:
         graph.certify()  # an invalid graph is refused before anything is drawn
-    page = Page(arguments.width, page_options.labels_by_name(arguments.label,
-                                                        [graph.label for graph in graphs]))
+    page = Page(arguments.width, page_values.labels_by_name(arguments.label,
+                                                       [graph.label for graph in graphs]))
     with drawing_settings(page):
         if arguments.compare:
             figure = comparison(graphs, arguments.rounds)

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from ..basics.errors import AnalysisError
-from ..figures import style
+from ..figures import page_values, style
 from ..figures.drawing import drawn, save
-from ..figures.kinds import KINDS
-from ..figures.page_layout import Page
+from ..figures.kinds import KINDS, Kind
+from ..figures.page_layout import BANDS, Page
 from ..quantities.comparability import statement
 from ..reading.run import Run
 from ..reading.schema import MEASURES
@@ -23,8 +23,13 @@ EXAMPLES = f"""examples:
   dbench-analyze plot results/ --kind convergence --x bytes  over iterations, epochs, bytes, seconds
   dbench-analyze plot runs.csv --kind connections --kind scale --where replicas=16
   dbench-analyze plot results/ --kind convergence --format pdf --width 3.3in --label D_ring=ring
+  dbench-analyze plot results/ --kind accuracy --panel accuracy --ylim 80%: --from-iteration 100
+  dbench-analyze plot results/ --kind convergence --band std --height 2.5in
 kinds: {', '.join(KINDS)}
 """
+
+FORMATS = ("png", "svg", "pdf")
+FILES = (*(f".{form}" for form in FORMATS), ".jpg", ".jpeg", ".eps", ".ps", ".html", ".h5")
 
 
 def declare(parser):
@@ -46,7 +51,21 @@ def declare(parser):
                         help="draw single runs; without it, runs that differ in nothing but the "
                              "seed are one line, with a band from the lowest to the highest")
     page_options.declare(parser, "the figures", "D_ring='our ring'")
-    parser.add_argument("--format", choices=("png", "svg", "pdf"), default="png")
+    parser.add_argument("--height", type=page_options.inches, metavar="LENGTH",
+                        help="height of the figures")
+    parser.add_argument("--panel", metavar="WORDS",
+                        help="draw one panel only, named by words of its title, such as accuracy; "
+                             "needs --kind")
+    for which, of in (("x", "0:2000"), ("y", "80%%:95%%")):
+        parser.add_argument(f"--{which}lim", metavar="LOW:HIGH",
+                            help=f"the ends of the {which} axis, such as {of}; an end may be left "
+                                 "out; needs --kind")
+    parser.add_argument("--from-iteration", type=int, default=0, metavar="N", dest="start",
+                        help="curves begin at iteration N")
+    parser.add_argument("--band", choices=tuple(BANDS), default="minmax",
+                        help="bands over seeds: standard deviation, 95%% t interval of the mean "
+                             "(which rests on normality), lowest to highest (default), none")
+    parser.add_argument("--format", choices=FORMATS, default="png")
     parser.add_argument("--dpi", type=int, default=150,
                         help="resolution of PNG pictures (default: 150)")
 
@@ -70,15 +89,44 @@ def drawable(arguments, runs: list[Run]) -> list[str]:
     return list(dict.fromkeys(arguments.kind or possible))
 
 
+def page_of(arguments, runs: list[Run], kinds: list[Kind]) -> Page:
+    """Return the page of the options. Raises AnalysisError for an option that no figure takes."""
+    one = {"--panel": arguments.panel, "--xlim": arguments.xlim, "--ylim": arguments.ylim}
+    for option, value in one.items():
+        if value is not None and len(kinds) != 1:
+            raise AnalysisError(f"{option} {value}", "is for one kind of figure",
+                                "add --kind, such as --kind convergence")
+    for option, takes, given in (
+            (f"--from-iteration {arguments.start}", "curves", arguments.start != 0),
+            (f"--band {arguments.band}", "bands", arguments.band != "minmax")):
+        if given and not any(getattr(kind, takes) for kind in kinds):
+            raise AnalysisError(option, "no figure among these takes it", "it is for --kind "
+                                + ", ".join(k.name for k in KINDS.values() if getattr(k, takes)))
+    if arguments.start < 0:
+        raise AnalysisError(f"--from-iteration {arguments.start}", "out of range", "give 0 or more")
+    ends = {f"{which}lim": page_values.limits(given, f"--{which}lim")
+            for which, given in (("x", arguments.xlim), ("y", arguments.ylim)) if given}
+    return Page(arguments.width, page_values.labels_by_name(arguments.label, style.entries(runs)),
+                height=arguments.height, panel=arguments.panel, start=arguments.start,
+                band=arguments.band, **ends)
+
+
 def run(arguments) -> int:
     if not 20 <= arguments.dpi <= 1200:
         raise AnalysisError(f"--dpi {arguments.dpi}", "out of range", "give 20 to 1200")
     if not 0 < arguments.window <= 1:
         raise AnalysisError(f"--window {arguments.window}", "out of range",
                             "a share of the iterations, such as 0.1")
-    runs, folder = open_runs(arguments.runs, arguments.where, rows=True), Path(arguments.output)
+    folder = Path(arguments.output)
+    if folder.suffix.lower() in FILES and not folder.exists():
+        form = folder.suffix.lower().removeprefix(".")
+        how = f"--format {form}" if form in FORMATS else f"--format {FORMATS[0]}"
+        raise AnalysisError(f"-o {folder}", "names a folder, in which each figure is a file, and "
+                            "this looks like the name of a file",
+                            f"give -o {folder.with_suffix('')} {how}, and --kind for one figure")
+    runs = open_runs(arguments.runs, arguments.where, rows=True)
     names = drawable(arguments, runs)
-    page = Page(arguments.width, page_options.labels_by_name(arguments.label, style.entries(runs)))
+    page = page_of(arguments, runs, [KINDS[name] for name in names])
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
         kind = KINDS[name]

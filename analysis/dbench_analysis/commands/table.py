@@ -3,6 +3,7 @@
 import csv
 import io
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -10,6 +11,7 @@ import pandas as pd
 from ..basics import markup
 from ..basics.errors import AnalysisError
 from ..basics.formatting import counted
+from ..figures import page_values
 from ..quantities import fields
 from ..quantities.comparability import caveats, refuse_times, statement
 from ..reading.run import Run
@@ -50,6 +52,9 @@ def declare(parser):
                         help="pivot: within what the best value is bold (default: column)")
     parser.add_argument("--unfinished", action="store_true",
                         help="pivot: include runs that are not complete")
+    parser.add_argument("--label", action="append", default=[], metavar="NAME=TEXT",
+                        help="pivot: another name for a row or a column, such as "
+                             "D_ring='our ring'; may be given several times")
     parser.add_argument("-o", "--output", metavar="FILE",
                         help="write to this file, not to the terminal")
 
@@ -69,7 +74,8 @@ def run(arguments) -> int:
 
 def listed(arguments) -> str:
     """Return a table with one row per run."""
-    for option, given in (("--best", arguments.best), ("--unfinished", arguments.unfinished)):
+    for option, given in (("--best", arguments.best), ("--unfinished", arguments.unfinished),
+                          ("--label", arguments.label)):
         if given:
             raise AnalysisError(option, "is for a pivot", "name --rows and --metric")
     runs = open_runs(arguments.runs, arguments.where)
@@ -152,8 +158,29 @@ def pivoted(arguments) -> tuple[str, int]:
         refuse_times(timed, list(found.frame["time_note"]), "--metric")
     result = pivot(found, rows, across, metrics)
     result.notes = left + result.notes
+    if arguments.label:
+        result = renamed(result, arguments.label)
     write = {"markdown": pivot_markdown, "latex": pivot_latex, "csv": pivot_csv}[arguments.format]
     return write(result, arguments.best or "column"), 1 if found.faults else 0
+
+
+def renamed(result: Pivot, labels: list[str]) -> Pivot:
+    """Return the pivot with other names for values of its rows and columns."""
+    keys = [*result.row_keys, *result.column_keys]
+    called = page_values.labels_by_name(
+        labels, list(dict.fromkeys(str(value) for key in keys for value in key)))
+
+    def new(key: tuple) -> tuple:
+        return tuple(called.get(str(value), value) for value in key)
+
+    for key in (result.row_keys, result.column_keys):
+        if len({*map(new, key)}) < len(key):
+            raise AnalysisError(f"--label {labels[-1]}", "two rows or columns would have one name",
+                                "give each a name of its own")
+    cells = {new(row): {(new(column), metric): cell for (column, metric), cell in found.items()}
+             for row, found in result.cells.items()}
+    return replace(result, row_keys=[*map(new, result.row_keys)],
+                   column_keys=[*map(new, result.column_keys)], cells=cells)
 
 
 def number_like(text: str) -> bool:

@@ -29,8 +29,9 @@ def evaluated(runs: list[Run], each: bool = False):
     left.plot([], [], color="#555555", linewidth=1.6,
               label=style.WORST_TO_BEST.replace("bar", "band"))
     left.plot([], [], color="#555555", linewidth=0, marker="o", markersize=4.5,
-              markerfacecolor="white", label="mean model" + " (bar: lowest to highest seed)"
-              * (len(settings) < len(runs)))
+              markerfacecolor="white", label="mean model" + (
+                  f" (bar: {style.band_over_seeds(settings)})"
+                  if style.band_over_seeds(settings) else ""))
     style.legend(figure, [left], len(runs))
     return figure
 

@@ -43,7 +43,7 @@ def figure(runs: list[Run], each: bool = False):
         accuracy.set_ylabel("test accuracy, or loss where there is none")
     for axis in (consensus, accuracy):
         axis.set_xlabel("epochs")
-    style.legend(drawing, [degree, dispersion, consensus], len(runs))
+    style.legend(drawing, [degree, dispersion, consensus], len(runs), settings)
     return drawing
 
 
@@ -69,7 +69,7 @@ def lines(axis, settings: list[style.Setting], found: list[pd.DataFrame], column
 
 def line(axis, setting: style.Setting, found: pd.DataFrame, column: str, width: float,
          place):
-    """Draw the mean over seeds over epochs, with a band from the lowest seed to the highest."""
+    """Draw the mean over seeds over epochs, with a band around it."""
     look = setting.look
     x, y, low, high = thin(found["epoch"], *(found[f"{column}{end}"]
                                              for end in ("", "_low", "_high")))

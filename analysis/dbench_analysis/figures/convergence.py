@@ -45,7 +45,7 @@ def figure(runs: list[Run], x: str = "iterations", each: bool = False):
             style.empty_panel(axis, f"no finite {metric.title} recorded")
         else:
             style.metric_axis(axis, metric)
-    style.legend(drawing, [axes[0]], len(runs))
+    style.legend(drawing, [axes[0]], len(runs), settings)
     return drawing
 
 
@@ -59,7 +59,7 @@ def over(setting: style.Setting, metric: Metric, x: str) -> pd.DataFrame:
 
 
 def curve(axis, setting: style.Setting, found: pd.DataFrame, width: float):
-    """Draw the mean over seeds, and a band from the lowest seed to the highest."""
+    """Draw the mean over seeds, and a band around it."""
     look = setting.look
     if len(setting.runs) > 1:
         axis.fill_between(found["x"], found["mean_low"], found["mean_high"], color=look.colour,

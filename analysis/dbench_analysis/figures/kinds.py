@@ -24,6 +24,8 @@ class Kind:
     per_setting      one picture for each setting, instead of one picture of all runs
     single_runs      it can draw single runs instead of means over seeds
     from_rows        it needs only the rows of a table of `collect`, no result files
+    curves           it draws curves over iterations, of which `start` drops the first
+    bands            it draws bands or bars over seeds, which `band` chooses
     """
 
     name: str
@@ -36,6 +38,8 @@ class Kind:
     per_setting: bool = False
     single_runs: bool = True
     from_rows: bool = False
+    curves: bool = False
+    bands: bool = False
 
 
 KINDS = {
@@ -51,20 +55,20 @@ KINDS = {
              "Lines are the median of the evaluated local models, bands run from the worst to the "
              "best of them, open markers are the model with the averaged parameters. A wide band, "
              "or markers far above the line, means that the replicas differ.",
-             relevance.evaluated),
+             relevance.evaluated, curves=True, bands=True),
         Kind("training", "Training accuracy and loss",
              "Accuracy and loss on the replicas' minibatches, at the parameters at which the "
-             "gradient is computed: median and range over the replicas."),
+             "gradient is computed: median and range over the replicas.", curves=True),
         Kind("consensus", "Consensus distance and variance",
              "How far the replicas are from their mean just before averaging: the root mean square "
              "distance in parameter space, and its square divided by the number of parameters. "
              "Both are exactly zero if all replicas are identical.",
-             relevance.spread),
+             relevance.spread, curves=True, bands=True),
         Kind("dispersion", "Dispersion of the parameter norms",
              "Four measures of how unequal the replicas' tensor norms are just before averaging: "
              "the median over the weight tensors, the band from quartile to quartile. Zero means "
              "equal norms.",
-             relevance.norms),
+             relevance.norms, curves=True),
         Kind("tensors", "Dispersion tensor by tensor",
              "Rows are parameter tensors from input to output. The colour is the measure: bright "
              "rows are the layers in which the replicas differ most. Grey is zero.",
@@ -77,11 +81,11 @@ KINDS = {
              "What a controller of the graph sets (neighbours), what it may measure (dispersion of "
              "the norms, consensus distance) and the result, over the same epochs. Static graphs "
              "are flat lines in the first panel.",
-             relevance.changing_graphs),
+             relevance.changing_graphs, curves=True, bands=True),
         Kind("convergence", "Convergence",
              "How fast the model with the averaged parameters learns. The band goes from the "
              "lowest seed to the highest.",
-             relevance.several_runs, options=("x",), many_runs=True),
+             relevance.several_runs, options=("x",), many_runs=True, curves=True, bands=True),
         Kind("early", "Early spread and final accuracy",
              "Each setting is a point: the spread of the replicas in the first part of the run, "
              "and the final accuracy. The rank correlations are printed above, with and without "

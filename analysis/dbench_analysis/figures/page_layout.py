@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 import matplotlib
 from matplotlib.figure import Figure
 
+from ..basics.errors import AnalysisError
+
 POINTS = 8  # size of all text on a page
 LETTER = 0.6 * POINTS / 72  # average width in inches of a character of that size
 NARROW = 2.6  # inches; narrower panels are placed below each other
@@ -18,11 +20,30 @@ SIZES = dict.fromkeys(("font.size", "axes.titlesize", "axes.labelsize", "legend.
 
 @dataclass(frozen=True)
 class Page:
-    """A page. width: of a figure in inches (None: each figure's usual width); called: other names
-    for entries of the legends."""
+    """A page, and what of a figure it shows.
+
+    width, height   of a figure in inches (None: each figure's usual size)
+    called          other names for entries of the legends
+    panel           words of the title of the only panel that is drawn
+    xlim, ylim      ends of the axes; None leaves an end as it is
+    start           the first iteration that curves show
+    band            what bands over seeds show: a key of BANDS
+    """
 
     width: float | None = None
     called: dict[str, str] = field(default_factory=dict)
+    height: float | None = None
+    panel: str | None = None
+    xlim: tuple[float | None, float | None] = (None, None)
+    ylim: tuple[float | None, float | None] = (None, None)
+    start: int = 0
+    band: str = "minmax"
+
+
+# in words, what a band over seeds shows
+BANDS = {"minmax": "lowest to highest seed", "std": "mean ± standard deviation over seeds",
+         "ci": "95 % t interval of the mean over seeds", "none": ""}
+ALONE = 4.5  # inches, width of a panel that is drawn alone
 
 
 ANYWHERE = Page()
@@ -32,13 +53,26 @@ _page: ContextVar[Page] = ContextVar("page", default=ANYWHERE)
 @contextlib.contextmanager
 def on(page: Page, settings: dict):
     """Return a context in which figures are drawn for this page, with these settings of
-    Matplotlib."""
+    Matplotlib. All other settings are Matplotlib's own defaults: the user's matplotlibrc must not
+    change a figure, or fail where LaTeX is missing."""
     before = _page.set(page)
     try:
-        with matplotlib.rc_context(settings | (SIZES if page.width else {})):
+        with matplotlib.rc_context():
+            matplotlib.rcdefaults()
+            matplotlib.rcParams.update(settings | (SIZES if page.width else {}))
             yield
     finally:
         _page.reset(before)
+
+
+def shown_start() -> int:
+    """Return the first iteration that curves show."""
+    return _page.get().start
+
+
+def band() -> str:
+    """Return the key in BANDS of what bands over seeds show."""
+    return _page.get().band
 
 
 def font_size(points: float) -> float:
@@ -64,11 +98,13 @@ def wrapped(text: str, letters: int) -> str:
 def panels(rows: int, columns: int, width: float, height: float, least: float = 0.0, **how):
     """Return a figure and its axes [rows][columns]. A panel is at least `least` inches high; the
     layout engine reserves space for legends."""
-    page = _page.get().width
+    page, alone = _page.get().width, _page.get().panel is not None
+    if page is None and alone:  # every panel is laid out in the width of the one that remains
+        page = ALONE
     if page is None:
         figure = Figure(figsize=(width, height), layout="constrained")
         return figure, figure.subplots(rows, columns, squeeze=False, **how)
-    stacked = columns > 1 and page / columns < NARROW
+    stacked = columns > 1 and (alone or page / columns < NARROW)
     down, across = (rows * columns, 1) if stacked else (rows, columns)
     shrunk = max(0.5, (page / across) / (width / columns)) * (0.85 if stacked else 1)
     figure = Figure(figsize=(page, down * max(least, height / rows * shrunk)),
@@ -82,6 +118,8 @@ def legend(figure: Figure, handles: dict[str, object]):
     """Draw one legend below the figure, in as many columns as fit."""
     texts, page = list(handles), _page.get().width
     longest = max(map(len, texts))
+    if page is None and _page.get().panel is not None:
+        page = ALONE
     if page:
         room = int((page - 0.6) / LETTER)
         texts = [textwrap.fill(text, room) for text in texts]
@@ -95,9 +133,68 @@ def legend(figure: Figure, handles: dict[str, object]):
     figure.legend(handles.values(), texts, loc="outside lower center", ncols=columns)
 
 
+def limit(axis, which: str, ends: tuple[float | None, float | None]):
+    """Set the ends of an axis that are not None."""
+    low, high = ends
+    if low is None and high is None:
+        return
+    if getattr(axis, f"get_{which}scale")() == "log" and low is not None and low <= 0:
+        raise AnalysisError(f"{which}lim {low:g}", "is not on the logarithmic axis",
+                            "give a number above 0, or leave this end out")
+    getattr(axis, f"set_{which}lim")(low, high)
+
+
+def title_of(axis) -> str:
+    """Return the title of a panel in one line; its y label if it has none."""
+    title = axis.get_title("left") or axis.get_title() or axis.get_ylabel()
+    return " ".join(title.split())
+
+
+def keep_panel(figure: Figure, wanted: str):
+    """Leave one panel of a figure: the one whose title contains these words."""
+    shown = [axis for axis in figure.axes if axis.get_subplotspec() is not None]
+    titles = [title_of(axis) for axis in shown]
+    words = wanted.casefold()
+    found = ([axis for axis, title in zip(shown, titles) if title.casefold() == words]
+             or [axis for axis, title in zip(shown, titles) if words in title.casefold()])
+    if len(found) != 1:
+        raise AnalysisError(f"panel '{wanted}'", "is in the titles of several panels" if found
+                            else "is in no panel's title",
+                            "the panels are: " + "; ".join(titles))
+    kept, = found
+    grid = kept.get_subplotspec().get_gridspec()
+    lines = sum(1 + text.get_text().count("\n") for legend in figure.legends
+                for text in legend.get_texts())
+    below = 0.17 * lines / max([1, *(legend._ncols for legend in figure.legends)])
+    column = kept.get_subplotspec().colspan.start
+    for axis in shown:
+        if axis is not kept:
+            if not kept.get_xlabel() and axis.get_subplotspec().colspan.start == column:
+                kept.set_xlabel(axis.get_xlabel())
+            axis.remove()
+    for axis in list(figure.axes):  # scales of colours
+        if axis is not kept and axis.get_subplotspec() is None:
+            colours = getattr(axis, "_colorbar", None)
+            if colours is None or colours.mappable.axes is not kept:
+                axis.remove()
+    kept.tick_params(labelbottom=True, labelleft=True)
+    height = figure.get_figheight()
+    figure.set_figheight(max(2.0, (height - below) / grid.nrows + below))
+    kept.set_subplotspec(figure.add_gridspec(1, 1)[0])
+
+
 def finish(figure: Figure):
     """Mark logarithmic axes in their labels; on a page, wrap words to the width of their panels."""
-    page = _page.get().width
+    here = _page.get()
+    page = here.width
+    if here.panel is not None:
+        keep_panel(figure, here.panel)
+    for axis in figure.axes:
+        if axis.get_subplotspec() is not None:
+            limit(axis, "x", here.xlim)
+            limit(axis, "y", here.ylim)
+    if here.height:
+        figure.set_figheight(here.height)
     for axis in figure.axes:
         for which in "xy":
             label = getattr(axis, f"get_{which}label")()

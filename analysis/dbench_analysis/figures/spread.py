@@ -37,8 +37,8 @@ def aggregated(runs: list[Run], each: bool = False):
 
 
 def consensus(runs: list[Run], each: bool = False):
-    """Draw consensus distance and variance over iterations, from the lowest to the highest seed;
-    dotted lines are the values after averaging, if recorded."""
+    """Draw consensus distance and variance over iterations, with bands over the seeds; dotted lines
+    are the values after averaging, if recorded."""
     figure, ((left, right),) = style.panels(1, 2, 9.0, 4.2)
     settings = style.settings(runs, each)
     found = [setting.over(series.variance) for setting in settings]
@@ -67,7 +67,7 @@ def consensus(runs: list[Run], each: bool = False):
     if any("variance_after" in f for f in found):
         left.plot([], [], color="#555555", linewidth=1.0, linestyle=(0, (1, 1)),
                   label="after averaging")
-    style.legend(figure, [left], len(runs))
+    style.legend(figure, [left], len(runs), settings)
     return figure
 
 

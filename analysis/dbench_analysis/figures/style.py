@@ -2,12 +2,13 @@
 zero."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import offset_copy
 
@@ -16,7 +17,7 @@ from ..naming import differences, names
 from ..quantities import series
 from ..reading.metrics import Metric
 from ..reading.run import Run
-from . import page_layout
+from . import bands, page_layout
 
 # Okabe and Ito's colour-blind safe palette; the five implementations always have the same ones
 FIXED = {
@@ -71,8 +72,13 @@ class Setting:
     look: Look
 
     def over(self, frame: Callable[..., pd.DataFrame], *others, **named) -> pd.DataFrame:
-        """Return `series.over_seeds` of frame(run, ...) of each run."""
-        return series.over_seeds([frame(run, *others, **named) for run in self.runs])
+        """Return `series.over_seeds` of frame(run, ...) of each run, from the first iteration that
+        the page shows. COLUMN_low and COLUMN_high are the ends of the page's band."""
+        frames = [frame(run, *others, **named) for run in self.runs]
+        start = page_layout.shown_start()
+        if start:
+            frames = [one[one["iteration"] >= start] for one in frames]
+        return bands.over_seeds(frames, page_layout.band())
 
 
 def settings(runs: list[Run], each: bool = False) -> list[Setting]:
@@ -99,6 +105,12 @@ def entries(runs: list[Run]) -> list[str]:
                                                  map(names.communication, runs),
                                                  differences.setting_labels(runs))
                               for text in texts))
+
+
+def band_over_seeds(settings: Sequence[Setting]) -> str:
+    """Return in words what bands over seeds show; "" if there are none."""
+    several = any(len(setting.runs) > 1 for setting in settings)
+    return page_layout.BANDS[page_layout.band()] if several else ""
 
 
 def seeds(label: str, count: int) -> str:
@@ -136,12 +148,15 @@ wrapped, figure_width = page_layout.wrapped, page_layout.figure_width
 has_page_width = page_layout.has_page_width
 
 
-def legend(figure: Figure, axes, runs: int):
-    """Draw one legend below the figure, with an entry for each label of the axes."""
+def legend(figure: Figure, axes, runs: int, banded: Sequence[Setting] = ()):
+    """Draw one legend below the figure, with an entry for each label of the axes, and one that says
+    what the bands over the seeds of the settings `banded` show."""
     handles: dict[str, object] = {}
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels()):
             handles.setdefault(label, handle)
+    if band_over_seeds(banded):
+        handles[f"band: {band_over_seeds(banded)}"] = Patch(color="#555555", alpha=0.2, linewidth=0)
     if handles:
         page_layout.legend(figure, handles)
 

@@ -51,7 +51,8 @@ class Graph:
         AnalysisError if the program refuses the graph."""
         keys = [word for key, value in self.keys.items() for word in (f"--{key}", value)]
         command = [self.program, "graph", self.type, "--n", str(self.n), *keys, *how]
-        ended = subprocess.run(command, capture_output=True, text=True)
+        ended = subprocess.run(command, capture_output=True, encoding="utf-8",
+                               errors="replace")
         if ended.returncode:
             lines = ended.stderr.strip().splitlines() or [f"status {ended.returncode}"]
             raise AnalysisError(self.label, lines[0].removeprefix("dbench: error: "),

@@ -9,6 +9,7 @@ from . import names
 IGNORED = ("/name", "/output", "/notes")
 # Runs of one setting may differ in the seed, and in entries that change neither the training nor
 # the reported numbers.
+MOMENTUM = "/optimizer/momentum"
 COMMUNICATION = ("/implementation", "/algorithm", "/graph")
 IGNORED_BY_SETTINGS = (*IGNORED, "/seed", "/checkpoint", "/profile", "/evaluate/every",
                        "/evaluate/replicas", "/evaluate/batch_size", "/device")
@@ -82,6 +83,17 @@ def called(pointer: str) -> str:
 def concerns_communication(pointer: str) -> bool:
     """Return whether the entry belongs to the graph, the algorithm or the message."""
     return pointer.startswith(("/graph", "/algorithm", "/message"))
+
+
+def concerns(field: str, pointer: str) -> bool:
+    """Return whether an entry belongs in the label of `graph`, `algorithm` or `implementation`: in
+    a graph's label only entries of the graph. The momentum, which algorithms share with the
+    optimizer, belongs to the algorithm."""
+    if field == "graph":
+        return pointer.startswith("/graph")
+    if field == "algorithm":
+        return pointer.startswith(("/algorithm", "/message")) or pointer == MOMENTUM
+    return concerns_communication(pointer) or pointer == MOMENTUM
 
 
 def communications(runs: list[Run]) -> list[str]:

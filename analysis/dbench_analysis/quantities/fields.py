@@ -32,6 +32,16 @@ class Field:
     timed: bool = False
     better: str = ""
 
+    @property
+    def is_text(self) -> bool:
+        """Return whether every value is a text, even if it looks like a number."""
+        return self.key in TEXTS
+
+    @property
+    def is_fraction(self) -> bool:
+        """Return whether the values are fractions, which tables show in per cent."""
+        return self.show is percent
+
     def value(self, run: Run) -> Any:
         """Return the value for a run; from the table's row if the run has no result file."""
         if self.key in run.cells:
@@ -39,6 +49,11 @@ class Field:
         with reading(run.path, f"what {self.key} is made from"):
             return self.compute(run)
 
+
+TEXTS = frozenset((
+    "name", "file", "status", "implementation", "graph", "graph_label", "algorithm", "message",
+    "optimizer", "schedule", "model", "data", "partition", "precision", "compute", "started",
+    "error", "time_note", "spec"))
 
 _read: WeakKeyDictionary[Run, dict] = WeakKeyDictionary()
 

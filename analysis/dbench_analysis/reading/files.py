@@ -1,13 +1,42 @@
 """Result files by name: folders and glob patterns become lists of files."""
 
 import glob
+import os
 import re
+import stat
+from io import BufferedReader
 from pathlib import Path
 
 from ..basics.errors import AnalysisError
 
 SUFFIXES = (".h5", ".hdf5")
 TABLES = (".csv", ".parquet")  # suffixes of the tables that `collect` writes
+
+
+def regular(path, expected: str = "a result file") -> BufferedReader:
+    """Return the file, open for reading bytes. Raises AnalysisError if it does not exist, may not
+    be read, or is not a regular file: opening a FIFO would block forever, and a device has no end.
+    `expected` says what the file should be."""
+    path = Path(path)
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError as error:
+        raise AnalysisError(path, "no such file", "check the path, or run `dbench run` first"
+                            ) from error
+    except PermissionError as error:
+        raise AnalysisError(path, "cannot be read: permission denied", f"try `chmod u+r {path}`"
+                            ) from error
+    except (OSError, ValueError) as error:  # ValueError: a path with a zero byte
+        raise AnalysisError(path, f"cannot be opened: {getattr(error, 'strerror', error)}",
+                            "check the path") from error
+    kind = os.fstat(handle).st_mode
+    if stat.S_ISREG(kind):
+        return os.fdopen(handle, "rb")
+    os.close(handle)
+    if stat.S_ISDIR(kind):
+        raise AnalysisError(path, f"is a folder, not {expected}", "name a file in it")
+    raise AnalysisError(path, "is not a regular file",
+                        "give the .h5 file that `dbench run` wrote, or a table of `collect`")
 
 
 def natural(path) -> list:

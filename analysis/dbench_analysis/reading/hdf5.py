@@ -21,10 +21,11 @@ import h5py
 
 from ..basics.errors import DAMAGE, AnalysisError
 from .checksum import lookup3
+from .files import regular
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 FLAGS_AT = 11  # offset of the flags in superblock versions 2 and 3
-WRITING, SWMR = 0x01, 0x04  # bits of the flags  # bits of the flags
+WRITING, SWMR = 0x01, 0x04  # bits of the flags
 PATIENCE = 1.0  # seconds that a writer gets to finish closing the file
 ATTEMPTS = 24  # as in the program; the pauses between them add up to 20 ms
 
@@ -32,7 +33,7 @@ ATTEMPTS = 24  # as in the program; the pauses between them add up to 20 ms
 def writer_flags(path: Path) -> int:
     """Return the consistency flags of the superblock; 0 if the file was closed properly or its
     format has no flags."""
-    with open(path, "rb") as file:
+    with regular(path) as file:
         head = file.read(48)
     if not head:
         raise AnalysisError(path, "the file is empty", "its run ended before anything was written")
@@ -46,7 +47,7 @@ class _Wiped(io.RawIOBase):
     file ends at its current size. In SWMR mode the stored end lags behind the real end."""
 
     def __init__(self, path: Path):
-        self._file = open(path, "rb")
+        self._file = regular(path)
         head = self._file.read(48)
         width = head[9]  # bytes of each of the four addresses after byte 12; the third is the end
         end, size = 12 + 2 * width, os.fstat(self._file.fileno()).st_size
@@ -107,28 +108,67 @@ def without_lock(path: Path, swmr: bool) -> h5py.File:
         return h5py.File(h5py.h5f.open(name, flags, fapl=access))
 
 
+def other_file(file: h5py.File) -> str:
+    """Return what in a file makes HDF5 read another file; "" if nothing does. No other file is
+    opened for it."""
+    found: list[str] = []
+
+    def look(name: bytes, link) -> bool | None:
+        why = ""
+        if link.type not in (h5py.h5l.TYPE_HARD, h5py.h5l.TYPE_SOFT):
+            why = "is a link to another file"
+        elif link.type == h5py.h5l.TYPE_HARD:
+            try:
+                why = stored(h5py.h5o.open(file.id, name))
+            except DAMAGE:  # the damaged object is named when it is read
+                pass
+        if why:
+            found.append(f"/{name.decode('utf-8', 'replace')} {why}")
+        return True if why else None  # True ends the visit
+
+    try:
+        file.id.links.visit(look, info=True)
+    except DAMAGE:
+        pass
+    return found[0] if found else ""
+
+
+def stored(thing) -> str:
+    """Return why reading an HDF5 object reads another file; "" if it does not."""
+    if not isinstance(thing, h5py.h5d.DatasetID):
+        return ""
+    how = thing.get_create_plist()
+    if how.get_external_count():
+        return "is stored in another file"
+    virtual = how.get_layout() == h5py.h5d.VIRTUAL
+    return "is a virtual data set, which is made of other files" if virtual else ""
+
+
+def own(path: Path, file: h5py.File) -> h5py.File:
+    """Return the file if everything that it shows stands in it; else close it and raise
+    AnalysisError: a result file must not make a program read another file."""
+    why = other_file(file)
+    if why:
+        file.close()
+        raise AnalysisError(path, f"{why}, and a result file refers to no other file",
+                            "give the .h5 file that `dbench run` wrote")
+    return file
+
+
 def open_file(path) -> h5py.File:
     """Return the file, open for reading. Reading never blocks the writer. Raises AnalysisError if
-    the file does not exist, is not an HDF5 file, or is too damaged to open."""
+    the file does not exist, is not a regular file or not an HDF5 file, refers to another file, or
+    is too damaged to open."""
     path = Path(path)
-    if not path.exists():
-        raise AnalysisError(path, "no such file", "check the path, or run `dbench run` first")
-    if path.is_dir():
-        raise AnalysisError(path, "is a folder, not a result file", "name a file in it")
-    if not path.is_file():
-        raise AnalysisError(path, "is not a regular file",
-                            "give the .h5 file that `dbench run` wrote")
-    if not os.access(path, os.R_OK):
-        raise AnalysisError(path, "cannot be read: permission denied", f"try `chmod u+r {path}`")
     until = time.monotonic() + PATIENCE
     while True:
         flags, late = writer_flags(path), time.monotonic() > until
         closing = flags & WRITING and not flags & SWMR
         try:
             if flags and late:
-                return h5py.File(_Wiped(path), "r")
+                return own(path, h5py.File(_Wiped(path), "r"))
             if not closing:
-                return without_lock(path, bool(flags & SWMR))
+                return own(path, without_lock(path, bool(flags & SWMR)))
         except DAMAGE as error:
             if late:
                 problem = " ".join(str(error).split())

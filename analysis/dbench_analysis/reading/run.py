@@ -19,7 +19,7 @@ from . import schema
 from .datasets import dataset
 from .open_files import FileHandle
 from .table import Table, decoded, text
-from .writer import condition, duration, silence
+from .writer import condition, last_written
 
 if TYPE_CHECKING:
     import xarray
@@ -205,7 +205,7 @@ class Run:
             return self.status
         hosts = list(self.segments.get("host", []))
         writer = condition(self.path, hosts[-1] if hosts else "")
-        since = f"last written {duration(silence(self.path))} ago"
+        since = last_written(self.path)
         return {"alive": f"running, {since}",
                 "dead": f"running, but its writer is dead, {since}"}.get(
             writer, f"running, or its writer is dead, {since}")

@@ -18,7 +18,7 @@ def guarded(path: Path) -> bool | None:
     if ask is None:
         return None
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
     try:
@@ -31,8 +31,8 @@ def guarded(path: Path) -> bool | None:
 
 
 def silence(path: Path) -> float:
-    """Return the seconds since the file was last written."""
-    return max(0.0, time.time() - path.stat().st_mtime)
+    """Return the seconds since the file was last written; below 0 if its time is in the future."""
+    return time.time() - path.stat().st_mtime
 
 
 def condition(path: Path, host: str) -> str:
@@ -43,7 +43,15 @@ def condition(path: Path, host: str) -> str:
         return "alive"
     # Locks of other hosts are not visible here.
     blind = held is None or (host and host != socket.gethostname())
-    return "unknown" if blind and silence(path) < SILENT else "dead"
+    return "unknown" if blind and abs(silence(path)) < SILENT else "dead"
+
+
+def last_written(path: Path) -> str:
+    """Return in words when the file was last written."""
+    seconds = silence(path)
+    if seconds < -1:
+        return f"last written at a time that is {duration(-seconds)} in the future"
+    return f"last written {duration(max(0.0, seconds))} ago"
 
 
 def duration(seconds: float) -> str:

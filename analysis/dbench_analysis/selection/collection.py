@@ -2,19 +2,22 @@
 after the other, or in several processes if there are many."""
 
 import itertools
+import json
 import multiprocessing
 import os
+import re
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from ..basics.errors import AnalysisError
 from ..naming.differences import flattened
 from ..quantities import fields
-from ..reading.files import TABLES, result_files
+from ..reading.files import TABLES, regular, result_files
 from ..reading.run import Run
 from .conditions import Condition
 
@@ -26,7 +29,7 @@ class Collection:
     """A table of runs.
 
     frame    the table, a row per run
-    specs    the flattened spec of each row; None if the row came from a collected table
+    specs    the flattened spec of each row; None if a collected table has no column `spec`
     faults   a line for each file that could not be read
     """
 
@@ -65,8 +68,10 @@ def collect(named: list[str], keys, progress=None, optional=()) -> Collection:
             progress(done, len(files))
     frames = [pd.DataFrame(rows, columns=[c.key for c in columns])] if rows or not tables else []
     for item in tables:
-        frames.append(read_table(Path(item), [c.key for c in columns], optional))
-        specs += [None] * len(frames[-1])
+        frame = read_table(Path(item), dict.fromkeys([*(c.key for c in columns), "spec"]),
+                           (*optional, *({"spec"} - {*keys})))
+        specs += [given_spec(cell) for cell in frame.get("spec", [None] * len(frame))]
+        frames.append(frame[[c.key for c in columns if c.key in frame]])
     return Collection(pd.concat(frames, ignore_index=True), specs, faults)
 
 
@@ -93,13 +98,60 @@ def read_row(path: Path, keys: list[str]) -> tuple[dict, dict, str]:
         return {}, {}, str(error)
 
 
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?(nan|inf)", re.IGNORECASE)
+
+
+def as_number(cell: Any) -> Any:
+    """Return the number in a cell; NaN if the cell is empty, and any other text as it is."""
+    if not isinstance(cell, str):
+        return cell
+    if not cell:
+        return float("nan")
+    if re.fullmatch(r"[-+]?\d+", cell):
+        return int(cell)
+    return float(cell) if NUMBER.fullmatch(cell) else cell
+
+
+def typed(frame: pd.DataFrame, key: str) -> pd.Series:
+    """Return a column of a table with the type of its key, not with the type that its cells look
+    like: a run may be called 007 or NA. A JSON pointer is looked up in the column `spec`, because a
+    cell does not say whether its value was a text."""
+    column, found = frame[key], fields.find(key)
+    if found.is_text:
+        return column.astype(object).where(column.notna(), "").astype(str)
+    if key.startswith("/") and "spec" in frame:
+        return pd.Series([cell if there is None else there
+                          for cell, there in zip(map(as_number, column),
+                                                 (in_spec(spec, key) for spec in frame["spec"]))],
+                         index=frame.index)
+    return pd.Series([as_number(cell) for cell in column], index=frame.index)
+
+
+def given_spec(cell: Any) -> dict | None:
+    """Return the flattened spec in a cell of a table; None if it holds none."""
+    try:
+        return flattened(json.loads(cell))
+    except (TypeError, ValueError):
+        return None
+
+
+def in_spec(spec: Any, pointer: str) -> Any:
+    """Return the entry of a spec given as JSON; None if it has none."""
+    try:
+        found = json.loads(spec)
+    except (TypeError, ValueError):
+        return None
+    for name in pointer.split("/")[1:]:
+        found = found.get(name) if isinstance(found, dict) else None
+    return json.dumps(found) if isinstance(found, (dict, list)) else found
+
+
 def read_table(path: Path, keys: Iterable[str], optional=()) -> pd.DataFrame:
     """Return the columns `keys` of a table that `collect` wrote."""
     try:
-        frame = (pd.read_csv(path, keep_default_na=True) if path.suffix == ".csv"
-                 else pd.read_parquet(path))
-    except FileNotFoundError as error:
-        raise AnalysisError(path, "no such file", "check the path") from error
+        with regular(path, "a table of `collect`") as file:
+            frame = (pd.read_csv(file, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+                     if path.suffix == ".csv" else pd.read_parquet(file))
     except (ValueError, ImportError, OSError) as error:
         raise AnalysisError(path, f"cannot be read as a table: {error}",
                             "give what `collect` wrote, or result files") from error
@@ -108,10 +160,7 @@ def read_table(path: Path, keys: Iterable[str], optional=()) -> pd.DataFrame:
     if missing:
         raise AnalysisError(path, f"no column {', '.join(missing)}",
                             "collect again with --columns, or give the result files")
-    for key in ("time_note", "error"):  # an empty text was written as an empty cell
-        if key in frame:
-            frame[key] = frame[key].astype(object).where(frame[key].notna(), "")
-    return frame[keys]
+    return pd.DataFrame({key: typed(frame, key) for key in keys}, index=frame.index)
 
 
 def selected(found: Collection, conditions: list[Condition]) -> Collection:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ..basics.errors import AnalysisError
 from ..quantities import fields
+from ..reading.metrics import METRICS
 
 COMPARED = {"<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b,
             ">=": lambda a, b: a >= b}
@@ -27,15 +28,38 @@ class Condition:
                                 "write field=value, such as replicas=16")
         self.key, self.sign = parts[1], parts[2]
         self.values = [value.strip() for value in parts[3].split("|")]
-        fields.find(self.key, "condition")
+        if self.key in METRICS:
+            raise AnalysisError(text, f"a run has several values of {self.key}",
+                                f"name one: {self.key}_mean_model, {self.key}_median, "
+                                f"{self.key}_min, {self.key}_max or {self.key}_best"
+                                + ", as fractions: 0.8 is 80 %" * (
+                                    fields.find(f"{self.key}_best").is_fraction))
+        self.field = fields.find(self.key, "condition")
+        if self.field.is_fraction:
+            self.values = [self._fraction(value) for value in self.values]
         if self.sign in COMPARED and not (len(self.values) == 1 and is_number(self.values[0])):
             raise AnalysisError(text, f"{self.sign} compares with one number", "such as lr>=0.1")
+
+    def _fraction(self, value: str) -> str:
+        """Return a fraction, also of a number in per cent. Raises AnalysisError for a number above
+        1: `accuracy_best<80` would hold for every run, and `accuracy_best>80` for none."""
+        number, percent, _ = value.partition("%")
+        if not is_number(number):
+            return value
+        if percent:
+            return repr(float(number) / 100)
+        if float(number) > 1:
+            raise AnalysisError(self.text, f"{self.key} is a fraction from 0 to 1, and {value} is "
+                                "more than 1", f"did you mean {self.key}{self.sign}"
+                                f"{float(number) / 100:g}, which is {number.strip()} %?")
+        return value
 
     def holds(self, value) -> bool:
         """Return whether a value satisfies the condition."""
         if self.sign in COMPARED:
             return is_number(value) and COMPARED[self.sign](float(value), float(self.values[0]))
-        return any(alike(value, wanted) for wanted in self.values) != (self.sign == "!=")
+        same = fnmatch.fnmatchcase if self.field.is_text else alike
+        return any(same(value, wanted) for wanted in self.values) != (self.sign == "!=")
 
     def kept(self, values) -> list[bool]:
         """Return for each value whether the condition holds. Raises AnalysisError, with the

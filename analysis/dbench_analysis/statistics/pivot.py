@@ -76,10 +76,12 @@ def distinguished(found: Collection, fields: list[Field]) -> Collection:
     specs = [spec if spec is not None else in_label(str(label))
              for spec, label in zip(found.specs, labels)]
     frame = found.frame.copy()
+    shown = keys | {"/graph/type", "/algorithm/type"} | (
+        {differences.MOMENTUM} if "momentum" in keys else set())
     for key in keys & {"implementation", "graph", "algorithm"}:
         frame[key] = differences.distinguished(
             list(frame[key]), specs,
-            lambda p: differences.concerns_communication(p) and p not in keys)
+            lambda p, key=key: differences.concerns(key, p) and p not in shown)
     return Collection(frame, found.specs, found.faults)
 
 

@@ -55,7 +55,6 @@ def command_status(arguments):
         if not arguments.watch or not status.runs("running", "pending"):
             return 1 if status.runs("failed") else 0
         time.sleep(arguments.watch)
-        plan.refresh()
 
 
 def command_cancel(arguments):

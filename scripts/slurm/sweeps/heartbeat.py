@@ -33,24 +33,38 @@ class Heartbeat:
         self.updated = calendar.timegm(time.strptime(report["updated"][:19], "%Y-%m-%dT%H:%M:%S"))
 
     def age(self):
-        """Return the seconds since the report was written."""
-        return max(0, time.time() - self.updated)
+        """Return the seconds since the report was written; below 0 if its time is in the
+        future."""
+        return time.time() - self.updated
 
     def alive(self):
-        """Return whether the report is recent."""
-        return self.age() <= STALE
+        """Return whether the report is recent. A time in the future says nothing."""
+        return abs(self.age()) <= STALE
+
+    def silence(self):
+        """Return in words for how long the run has been silent."""
+        if self.age() < 0:
+            return ("its last sign of life is dated " + duration_text(-self.age())
+                    + " in the future")
+        return "no sign of life for " + duration_text(self.age())
 
     def text(self):
         """Return progress, remaining time and speed in words."""
         parts = ["starts" if self.state == "starting" else progress_text(self.done, self.total)]
         if not self.alive():
-            return ", ".join(parts + ["no sign of life for " + duration_text(self.age())])
+            return ", ".join(parts + [self.silence()])
         if self.left is not None:
             parts.append(f"about {duration_text(self.left)} left")
         if self.speed is not None:
             parts.append(f"{self.speed:.3g} {self.unit}" if self.speed < 1000 else
                          f"{self.speed:.0f} {self.unit}")
         return ", ".join(parts)
+
+
+def belongs(written, since):
+    """Return whether a file of this time was written after `since`. A time in the future says
+    nothing, as a file of an earlier job may have it."""
+    return since <= written <= time.time() + STALE
 
 
 def progress_text(done, total):
@@ -80,7 +94,7 @@ def crash(output, since=0):
                 written = os.fstat(file.fileno()).st_mtime
         except OSError:
             continue
-        if rank and line and written >= since:
+        if rank and line and belongs(written, since):
             found.append((written, int(rank.group(1)), line))
     return "rank {1}: {2:.160}".format(*min(found)) if found else ""
 

@@ -61,6 +61,7 @@ class Local:
         self.plan, self.jobs, self.cores = plan, jobs, cores()
         self.program = find()
         self.waiting, self.running, self.failed, self.done = plan.needed(), {}, [], 0
+        self.complete_before = sum(1 for run in plan.runs if run.complete)
         self.free, self.taken = gpu_names(self.waiting, plan.sweep.path), {}
         self.total, self.stopped, self.show = len(self.waiting), 0, Progress()
         self.began = time.time()
@@ -97,12 +98,16 @@ class Local:
                 continue
             del self.running[run]
             self.free += self.taken.pop(run, [])
-            self.done += process.returncode == 0
-            if process.returncode != 0:
+            done = process.returncode == 0
+            if not done:  # a launcher may fail after the run is complete
+                self.plan.refresh(afresh=[run.output])
+                done = bool(run.complete)
+            self.done += done
+            if not done:
                 self.failed.append(run)
             self.show.clear()
             why = log.reason(run.log) or f"status {process.returncode}"
-            ended = ("done" if process.returncode == 0 else "stopped" if self.stopped else
+            ended = ("done" if done else "stopped" if self.stopped else
                      f"FAILED: {why} ({run.log})")
             print(f"{self.done + len(self.failed):>3} of {self.total}  {run.name}  {ended}")
             sys.stdout.flush()
@@ -128,7 +133,7 @@ class Local:
         print("{} runs done, {} {}{} in {:.0f} s; {} were complete before".format(
             self.done, len(self.failed), "stopped" if self.stopped else "failed",
             f", {len(self.waiting)} not started" if self.waiting else "",
-            time.time() - self.began, sum(1 for run in self.plan.runs if run.complete)))
+            time.time() - self.began, self.complete_before))
         return 1 if self.failed or self.stopped else 0
 
 

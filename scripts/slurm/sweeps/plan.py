@@ -83,9 +83,9 @@ class Plan:
         if not self.refused():
             checker.keep()
 
-    def refresh(self):
-        """Read the result files again."""
-        self.results.read()
+    def refresh(self, afresh=()):
+        """Read the result files that changed, and those of the paths `afresh`."""
+        self.results.read(afresh)
         for run in self.runs:
             run.complete = (self.results.complete(run.experiment, run.ignored)
                             if run.experiment else None)

@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 import sys
+import time
 
 from .files import NOT_ORDINARY
 from .problem import Problem
@@ -14,6 +15,9 @@ from .program import ROOT, experiment
 HELPER = os.path.join(os.path.dirname(os.path.realpath(__file__)), "read_results.py")
 
 HAS_H5PY = "import sys, importlib.util; sys.exit(importlib.util.find_spec('h5py') is None)"
+
+
+SETTLED = 3  # seconds after which a further change of a file also changes its time
 
 
 def find_python():
@@ -49,14 +53,21 @@ def parsed(line):
 
 
 class Results:
-    """The result files of one folder, by path and by experiment. Each `read` looks for changes."""
+    """The result files of one folder, by path and by experiment. Each `read` looks for changes. It
+    also reads files again that changed so recently, or at a time so far in the future, that the
+    next change may leave their time as it is."""
 
     def __init__(self, folder):
         self.folder, self.python, self.files, self.memory = folder, None, {}, {}
         self.by_experiment = {}  # ignored entries: {experiment: path of a complete file}
 
-    def read(self):
-        self.files, self.by_experiment, new = {}, {}, {}
+    def read(self, afresh=()):
+        """Read what changed, and the files of the paths `afresh` even if they seem unchanged:
+        another host may have written them, and opening a file asks the file server for its
+        state."""
+        self.files, self.by_experiment, new, now = {}, {}, {}, time.time()
+        for path in afresh:
+            self.memory.pop(path, None)
         for path in self._paths():
             try:
                 status = os.stat(path)
@@ -64,7 +75,7 @@ class Results:
                 if os.path.islink(path):
                     self.files[path] = no_file("a link to nothing")
                 continue
-            stamp = (status.st_mtime, status.st_size)
+            stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
             if not stat.S_ISREG(status.st_mode):
                 self.files[path] = no_file(NOT_ORDINARY)
             elif self.memory.get(path, (None,))[0] != stamp:
@@ -72,8 +83,9 @@ class Results:
             else:
                 self.files[path] = self.memory[path][1]
         for (path, stamp), found in zip(new.items(), self._ask(list(new))):
-            found["written"] = stamp[0]
-            self.memory[path] = (stamp, found)
+            found["written"] = stamp[0] / 1e9
+            if found["written"] < now - SETTLED:
+                self.memory[path] = (stamp, found)
             self.files[path] = found
         return self
 

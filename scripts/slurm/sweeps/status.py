@@ -1,13 +1,20 @@
-"""The state of each run of a sweep, from result files, then queue, heartbeats and logs."""
+"""The state of each run of a sweep, from the queue, then result files, heartbeats and logs.
+
+A run may end between two of these reads. A job writes its result before it leaves the queue, so the
+queue is read first, and the result of a run that seems to have ended otherwise is read again.
+"""
 
 import shutil
+import time
 
 from . import heartbeat, log, slurm
 from .heartbeat import progress_text
 from .record import Record
-from .text import duration_text, table
+from .text import table
 
 ORDER = ("complete", "running", "pending", "interrupted", "failed", "cancelled", "refused", "to do")
+ENDED = ("interrupted", "failed", "cancelled")
+LATER = (1, 2)  # seconds before a file system may show what another host wrote
 FIRST = ("running", "failed", "interrupted", "refused", "cancelled", "pending", "to do",
          "complete")  # in a short table
 
@@ -25,7 +32,7 @@ def goes_on(run):
 
 def in_its_job(run, found, state, entry, since):
     """Return (state, details) of a run whose job is running."""
-    fresh = found is not None and found["written"] >= since
+    fresh = found is not None and heartbeat.belongs(found["written"], since)
     beat = heartbeat.read(run.output, since)
     if fresh and found["status"] == "failed":
         return "failed", found["error"]
@@ -33,7 +40,7 @@ def in_its_job(run, found, state, entry, since):
         return "running", beat.text()
     if fresh and found["status"] == "running":
         return "running", progress_text(found["done"], run.iterations)
-    begun = log.written(run.log) >= since
+    begun = heartbeat.belongs(log.written(run.log), since)
     if entry["kind"] == "pack":  # the job's state says nothing about a single run
         crash = heartbeat.crash(run.output, since)
         if crash or not begun:
@@ -67,7 +74,7 @@ def of_run(run, found, job, entry):
     if status == "preempted":
         return "interrupted", "stopped at a checkpoint, " + progress_text(
             found["done"], run.iterations)
-    if status == "failed" and (not state or found["written"] >= since):
+    if status == "failed" and (not state or heartbeat.belongs(found["written"], since)):
         stopped = resumable or "stopped by SIG" in error
         return "interrupted" if stopped else "failed", joined(
             state if resumable else "", error or crash)
@@ -78,7 +85,7 @@ def of_run(run, found, job, entry):
     if resumable or status == "running":
         silent = "its writer is gone"
         if beat and not beat.alive():
-            silent = "no sign of life for " + duration_text(beat.age())
+            silent = beat.silence()
         return "interrupted", joined(state or silent, goes_on(run) or "begins anew")
     if status == "unreadable":
         return "failed", error
@@ -91,16 +98,36 @@ def of_run(run, found, job, entry):
 
 
 class Status:
-    """The states of all runs at one moment."""
+    """The states of all runs at one moment. Reads the plan's result files again."""
 
     def __init__(self, plan):
         self.plan, self.record = plan, Record(plan.sweep)
         self.queue = slurm.states(self.record.ids())
-        latest = self.record.latest()
+        self.latest = self.record.latest()
+        plan.refresh()
         self.of = {}
-        for run in plan.runs:
-            job, entry = latest.get(run.name, (None, None))
-            self.of[run.name] = of_run(run, plan.results.at(run.output),
+        self._judge(plan.runs)
+        # A run by hand may have ended after its result and before its heartbeat was read.
+        doubtful = self.runs(*ENDED)
+        if doubtful:
+            plan.refresh()
+            self._judge(doubtful)
+        for seconds in LATER:
+            doubtful = [run for run in self.runs(*ENDED) if self._job(run) == "COMPLETED"]
+            if not doubtful:
+                break
+            time.sleep(seconds)
+            plan.refresh(afresh=[run.output for run in doubtful])
+            self._judge(doubtful)
+
+    def _job(self, run):
+        """Return the state of the run's job in the queue; "" without one."""
+        return self.queue.get(self.latest.get(run.name, (None,))[0], ("",))[0]
+
+    def _judge(self, runs):
+        for run in runs:
+            job, entry = self.latest.get(run.name, (None, None))
+            self.of[run.name] = of_run(run, self.plan.results.at(run.output),
                                        self.queue.get(job) if job else None, entry)
 
     def runs(self, *states):
@@ -115,21 +142,19 @@ class Status:
         return {state: len(self.runs(state)) for state in ORDER if self.runs(state)}
 
     def as_json(self):
-        latest = self.record.latest()
         return {"sweep": self.plan.sweep.path, "counts": self.counts(), "runs": [
             {"name": run.name, "state": self.of[run.name][0], "detail": self.of[run.name][1],
-             "job": latest.get(run.name, (None,))[0], "output": run.output, "log": run.log}
+             "job": self.latest.get(run.name, (None,))[0], "output": run.output, "log": run.log}
             for run in self.plan.runs]}
 
     def as_text(self, most=None):
         """Return the table with at most `most` rows, the most important states first."""
-        latest = self.record.latest()
         runs, left = self.plan.runs, 0
         if most is not None and len(runs) > most:
             by_interest = sorted(runs, key=lambda run: FIRST.index(self.of[run.name][0]))
             shown = {run.name for run in by_interest[:most]}
             runs, left = [run for run in runs if run.name in shown], len(runs) - most
-        rows = [(run.name, latest.get(run.name, ("",))[0], *self.of[run.name]) for run in runs]
+        rows = [(run.name, self.latest.get(run.name, ("",))[0], *self.of[run.name]) for run in runs]
         return "{}\n{}{} runs: {}".format(
             table(("run", "job", "state", ""), rows), f"... and {left} more\n" if left else "",
             len(self.plan.runs),

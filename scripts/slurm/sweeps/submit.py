@@ -1,9 +1,11 @@
 """Submits a sweep to Slurm, as job arrays or as packs."""
 
+import contextlib
+import fcntl
 import os
 import sys
 
-from . import batch, slurm
+from . import batch, files, jsonfile, slurm
 from .problem import Problem
 from .record import Record
 from .site import Site
@@ -67,15 +69,45 @@ def note(sweep, job, kind, part, site):
                       f"`scancel {job}` cancels it") from problem
 
 
+@contextlib.contextmanager
+def alone(sweep):
+    """Keep other processes from submitting this sweep: two that read the list of jobs at the same
+    time would each submit every run. Raise Problem if another one does. A file system without locks
+    keeps nobody out."""
+    jsonfile.make_folder(sweep.folder)
+    path = os.path.join(sweep.folder, "submitting")
+    handle = files.opened(path, os.O_RDWR | os.O_CREAT)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise Problem(path, "another process is submitting this sweep",
+                          "wait until it has ended, then look at `sweep status`") from error
+        except OSError:
+            pass
+        yield
+    finally:
+        os.close(handle)
+
+
 def submit(plan, site, again, options):
     """Submit the runs that are still to be done and return the exit status. `again`: also submit
     runs that ended without completing."""
     plan.require_sound()
+    with contextlib.ExitStack() as held:
+        if not options.dry_run:
+            held.enter_context(alone(plan.sweep))
+        return submit_needed(plan, site, again, options)
+
+
+def submit_needed(plan, site, again, options):
+    """Submit while no other process submits the same sweep."""
     sweep = plan.sweep
     if options.dry_run and not Record(sweep).jobs:
         runs, live = plan.needed(), 0
     else:
         status = Status(plan)
+        plan.require_sound()  # a result may have appeared since
         runs = status.runs("to do", *(("interrupted", "failed", "cancelled") if again else ()))
         live = len(status.live_jobs())
         ended = len(status.runs("interrupted", "failed", "cancelled"))
@@ -113,6 +145,10 @@ def cancel(plan):
     if not live:
         print("nothing is in the queue")
         return 0
-    slurm.cancel(live)
+    try:
+        slurm.cancel(live)
+    except Problem:  # scancel also fails if a job has ended in the meantime
+        if {job.split("_")[0] for job in Status(plan).live_jobs()} & set(live):
+            raise
     print("cancelled {} jobs: {}".format(len(live), " ".join(live)))
     return 0

@@ -14,7 +14,7 @@
     if (!(m[1] in fact)) return false;
     const value = fact[m[1]], wanted = m[3];
     const there = value !== null && value !== '' && wanted !== '';
-    const numeric = there && !isNaN(value) && !isNaN(wanted);
+    const numeric = there && typeof value === 'number' && !isNaN(value) && !isNaN(wanted);
     const a = numeric ? +value : String(value).toLowerCase();
     const b = numeric ? +wanted : wanted.toLowerCase();
     switch (m[2]) {

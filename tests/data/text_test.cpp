@@ -15,13 +15,13 @@ using Catch::Matchers::ContainsSubstring;
 using data::Vocabulary;
 using data::words_of;
 using test::refusal;
-using Tokens = std::vector<int32_t>;
+using TextTokens = std::vector<int32_t>;
 using Labels = std::vector<int64_t>;
 
 namespace {
 
 std::vector<int32_t> counted(int64_t size) {
-    Tokens tokens(static_cast<size_t>(size));
+    TextTokens tokens(static_cast<size_t>(size));
     std::iota(tokens.begin(), tokens.end(), 0);
     return tokens;
 }
@@ -58,16 +58,16 @@ TEST_CASE("a vocabulary is numbered by frequency, then by first occurrence") {
     const auto text = words_of("b a c a\nb a <unk> d\n");
     const Vocabulary all(text, {});
     CHECK(all.size() == 6);
-    CHECK(all.tokens(text, "x") == Tokens{1, 0, 3, 0, 2, 1, 0, 4, 5, 2});
+    CHECK(all.tokens(text, "x") == TextTokens{1, 0, 3, 0, 2, 1, 0, 4, 5, 2});
     CHECK_THAT(refusal([&] { static_cast<void>(all.tokens(words_of("a e"), "the.file")); }),
                ContainsSubstring("the.file: word 2, 'e'"));
 
     // The last of the four most frequent words is replaced by <unk>, which is the fifth.
     const Vocabulary four(text, 4);
     CHECK(four.size() == 4);
-    CHECK(four.tokens(words_of("a b c d e"), "x") == Tokens{0, 1, 3, 3, 3, 2});
+    CHECK(four.tokens(words_of("a b c d e"), "x") == TextTokens{0, 1, 3, 3, 3, 2});
     const Vocabulary five(text, 5);
-    CHECK(five.tokens(words_of("c d <unk>"), "x") == Tokens{3, 4, 4, 2});
+    CHECK(five.tokens(words_of("c d <unk>"), "x") == TextTokens{3, 4, 4, 2});
     CHECK(Vocabulary(words_of("a b"), 100).size() == 4);
     CHECK(Vocabulary(words_of("a b"), 3).size() == 3);
 }
@@ -153,7 +153,8 @@ TEST_CASE("text reads the bytes of a file and uses the last tenth for testing") 
     CHECK(marked.train->size() == 17);
     CHECK(input_of(*marked.train, 0) == Labels{'0'});
     CHECK(marked.checksums != plain.checksums);
-    test::write_file(path, bytes("\xff\xfe0123456789abcdefghi"));
+    test::write_file(path, bytes("\xff\xfe"
+                                 "0123456789abcdefghi"));
     CHECK_THAT(refusal([&] { load(head + "}"); }), ContainsSubstring("a.txt: is a text in UTF-16"));
 
     test::write_file(folder / "empty.txt", {});

@@ -114,5 +114,6 @@ def test_names_leave_space_for_the_files_that_a_run_derives(dbench):
     done = dbench("run", spec, "--output", output(233))
     assert "too long" not in done.stderr
     assert (dbench.folder / (output(233) + ".checkpoints")).is_dir()
-    message = dbench("check", dbench.spec(name="n" * 242, output="{name}.h5"), expect=2).stderr
+    message = dbench("check", spec, "--set", "name=" + "n" * 242, "--set", "output={name}.h5",
+                     expect=2).stderr
     assert "/output" in message

@@ -4,12 +4,12 @@
 #include "train/evaluation/evaluation.hpp"
 
 using namespace dbench;
-using Replicas = std::vector<int64_t>;
+using Indices = std::vector<int64_t>;
 
 TEST_CASE("evaluated replicas are spaced evenly") {
-    CHECK(train::spaced_replicas(4, 4) == Replicas{0, 1, 2, 3});
-    CHECK(train::spaced_replicas(4, 2) == Replicas{0, 2});
-    CHECK(train::spaced_replicas(7, 3) == Replicas{0, 2, 4});
-    CHECK(train::spaced_replicas(10, 4) == Replicas{0, 2, 5, 7});
-    CHECK(train::spaced_replicas(5, 1) == Replicas{0});
+    CHECK(train::spaced_replicas(4, 4) == Indices{0, 1, 2, 3});
+    CHECK(train::spaced_replicas(4, 2) == Indices{0, 2});
+    CHECK(train::spaced_replicas(7, 3) == Indices{0, 2, 4});
+    CHECK(train::spaced_replicas(10, 4) == Indices{0, 2, 5, 7});
+    CHECK(train::spaced_replicas(5, 1) == Indices{0});
 }

@@ -40,6 +40,10 @@ Launched launched() {
     return {};
 }
 
+/// True if a launcher offers PMIx. It is read before main, because MPI_Init of a single process
+/// sets the variable, too.
+const bool started_by_pmix = std::getenv("PMIX_RANK") != nullptr;
+
 /// Names a launcher that connects processes of this program's MPI library. It does not recommend
 /// what the environment shows to have failed.
 std::string remedy() {
@@ -48,7 +52,7 @@ std::string remedy() {
     const bool open_mpi = library.starts_with("Open MPI");
     const std::string start = open_mpi ? "mpirun" : "mpiexec";
     const std::string plugin = open_mpi ? "pmix" : "pmi2";
-    const bool tried = open_mpi ? set("PMIX_RANK") : set("PMI_FD") || set("PMI_SIZE");
+    const bool tried = open_mpi ? started_by_pmix : set("PMI_FD") || set("PMI_SIZE");
     std::string text =
         "start the ranks with the " + start + " of " + library + ", with which dbench was built";
     if (set("SLURM_JOB_ID") && !tried) {

@@ -13,7 +13,6 @@
 
 #include "base/error.hpp"
 #include "base/input_file.hpp"
-#include "base/text.hpp"
 
 namespace dbench::base {
 namespace {
@@ -169,7 +168,10 @@ bool is_utf8(const std::string& text) {
 }
 
 std::string read_text(const std::string& path, size_t most) {
-    const std::string too_large = "it is larger than " + bytes_text(static_cast<double>(most));
+    const bool in_gib = most % (size_t{1} << 30) == 0;
+    const std::string too_large = "it is larger than " +
+                                  std::to_string(most >> (in_gib ? 30 : 20)) +
+                                  (in_gib ? " GiB" : " MiB");
     const auto refuse = [&](const std::string& problem) {
         throw UserError(path + ": cannot be read (" + problem +
                         "): check the path and its permissions");

@@ -49,9 +49,6 @@ void read_attributes(std::string_view text, std::vector<double>& row) {
 
 // Throws UserError for a text that is plainly no table of numbers.
 void refuse_other_formats(const std::string& content, const std::string& path) {
-    if (content.starts_with("\xff\xfe") || content.starts_with("\xfe\xff")) {
-        refuse(path, "is UTF-16 text, which is not read: save it as UTF-8");
-    }
     const size_t first = content.find_first_not_of(" \t\r\n");
     if (first == content.npos || content[first] != '<') return;
     refuse(path,
@@ -87,7 +84,7 @@ NumberTable parse_text(const std::string& content, const std::string& path) {
     NumberTable table;
     refuse_other_formats(content, path);
     size_t line = 0;
-    for (size_t start = content.starts_with("\xef\xbb\xbf") ? 3 : 0; start < content.size();) {
+    for (size_t start = 0; start < content.size();) {
         const size_t end = std::min(content.find('\n', start), content.size());
         ++line;
         std::vector<double> row;

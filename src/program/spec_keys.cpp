@@ -244,7 +244,8 @@ std::string suggest_key(const Json& spec, const std::string& pointer, const std:
     if (places.empty() &&
         base::suggest_name(key, names).find("did you mean") == std::string::npos) {
         find_in_other_types(wanted, places);
-        std::erase_if(places, is_own);
+        // A key of another type of the same family: the keys of this type help more.
+        if (std::any_of(places.begin(), places.end(), is_own)) places.clear();
     }
     if (!places.empty()) return "; did you mean " + quoted(places) + "?";
     return names.empty() ? "; the object " + pointer + " has no keys"

@@ -52,7 +52,7 @@ def test_list_spec_has_every_key_outside_the_families(dbench):
     for pointer, key in listed.items():
         kinds = [kind in key for kind in ("default", "required")]
         assert key["help"] and (sum(kinds) == 1 or "members" in key), pointer
-    assert listed["/replicas"]["at_least"] == 1 and listed["/replicas"]["at_most"] == 2**24
+    assert listed["/replicas"]["at_least"] == 1 and listed["/replicas"]["at_most"] == 2**20
     assert listed["/checkpoint/replicas"]["choices"] == ["refuse", "clone", "merge"]
     for pointer in ("/evaluate/batch_size", "/checkpoint/keep", "/profile/graphs"):
         key, default = pointer.split("/")[1:], listed[pointer]["default"]

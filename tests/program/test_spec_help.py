@@ -36,7 +36,7 @@ def test_a_graph_in_parts_is_refused_unless_accepted(dbench):
             assert said in told and '"allow_disconnected": true' in told
             done = dbench(command, spec, "--set", "allow_disconnected=true", "--set",
                           f"name={command}{n}")
-            assert "warning: /graph" in done.stderr and said in done.stderr
+            assert "warning: /graph" in done.stderr and "never agree" in done.stderr
 
 
 def test_the_remedies_of_a_graph_in_parts_work(dbench):
@@ -216,7 +216,7 @@ def test_messages_and_work_are_bounded(dbench):
         start = time.monotonic()
         told = dbench("check", f"{name}.json", expect=2).stderr
         assert len(told) < 10000 and time.monotonic() - start < 10, name
-    assert "larger than 64.0 MiB" in told
+    assert "larger than 64 MiB" in told
     start = time.monotonic()
     assert "at most 1048576" in refused(dbench, dbench.spec(), "replicas=16777216")
     assert time.monotonic() - start < 10

@@ -9,7 +9,7 @@ import pytest
 from dbench_analysis.claims import ada, cases, dbench, promise, published
 from dbench_analysis.claims.cases import Case
 from dbench_analysis.claims.finding import Terms
-from dbench_analysis.claims.judgement import judged, needed
+from dbench_analysis.claims.judgement import judged, more_seeds, needed
 from dbench_analysis.cli import main
 
 TERMS = Terms()
@@ -142,7 +142,8 @@ CONTROLS = dict(zip(("reverse", "budget", "lattice", "base_k"), ada.EXPECTED))
 def test_ada_is_best(ring, torus, seeds, verdict):
     found = ada.best(beside(0.7, seeds, D_ring=ring, D_torus=torus, D_complete=0.9), "ada", TERMS)
     assert found.verdict == verdict and any(row[0] == "D_complete, final" for row in found.evidence)
-    assert seeds > 5 or "ada and D_ring: 6 seeds or more, here 5" in found.missing
+    assert seeds > 5 or any(line.startswith("ada and D_ring: 6 seeds or more, here 5; at a ")
+                            for line in found.missing)
 
 
 @pytest.mark.parametrize("central, seeds, verdict", [
@@ -178,6 +179,36 @@ def test_what_a_mean_and_its_error_say_of_a_published_value():
             ([0.745, 0.755, 0.757], "undecided"), ([0.75, 0.75], "undecided"), ([], "undecided"),
             ([0.752, 0.754, 0.751], "undecided")):  # ± 2 standard errors cover 82 %
         assert promise.against_published(np.array(values), row, 100, 0.05, 0.01)[0] == verdict
+
+
+def test_undecided_cells_tell_their_power(capsys):
+    """With 3 seeds and a deviation of 0.4 points a true cell is supported in 11 % of cases."""
+    assert main(["reproduce", "promise", "--json"]) == 0
+    line = json.loads(capsys.readouterr().out)["findings"][0]["missing"][0]
+    assert "0.4 points (assumed) 3 runs" in line and "probability of 11 % (80 %: 9 seeds)" in line
+    row = published.Row("dadam", "aer", 0.75, 0.005)
+    told = promise.power_of(np.array([0.75, 0.76, 0.74, 0.75]), row, 0.05)
+    assert "0.82 points (measured) 4 runs" in told
+
+
+def test_undecided_differences_tell_their_power():
+    (line,) = more_seeds("x", judged([0.004, -0.004] * 4, TERMS))
+    assert line.startswith("x: 8 pairs; at a standard deviation of 0.43 points (measured) a diff")
+    assert "is shown with a probability of 79 % (80 %: 9 seeds)" in line
+    assert "is excluded with a probability of 81 % (80 %: 8 seeds)" in line
+    (line,) = more_seeds("x", judged([], TERMS))
+    assert line.startswith("x: 6 seeds or more, here 0; at a standard deviation of 0.4 points (ass")
+    assert "probability of 0 % (80 %: 8 seeds)" in line
+
+
+def test_asymmetry_is_told_in_the_table_and_assumptions_in_the_report(capsys):
+    assert judged([0.0, 0.01, 0.02, 0.005, 0.015, -0.4], TERMS).points()[-1] == "far values"
+    assert judged([0.0, 0.01, 0.02, 0.005, 0.015, 0.01], TERMS).points()[-1] == "-"
+    for name, said in (("ada", "symmetric about their mean"), ("promise", "nearly normal"),
+                       ("dbench", "all orders of the graphs")):
+        assert main(["reproduce", name]) == 0
+        out = capsys.readouterr().out
+        assert said in out and out.count("\n\nAssumptions: ") == out.count("\nRule: ")
 
 
 METHODS = {"all_reduce": ({"algorithm": "centralized"}, "adam"), "dadam": ({"graph": {
@@ -287,7 +318,7 @@ def test_seeds_needed():
 
 
 def test_few_values_have_no_interval():
-    assert judged([0.01, 0.03], TERMS).points()[1:] == ["+2.00", "0.5", "-"]
+    assert judged([0.01, 0.03], TERMS).points()[1:] == ["+2.00", "0.5", "-", "0.5", "-"]
     assert judged([0.01, 0.03] * 3, TERMS).points()[1].startswith("+2.00 (+1.")
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from dbench_analysis.cli import main
-from dbench_analysis.statistics import significance
+from dbench_analysis.statistics import medians, power, significance, symmetry
 from scipy.stats import t
 
 
@@ -65,6 +65,66 @@ def test_equivalence():
     wrong = sum(significance.tost(np.random.default_rng(s).normal(1, 1, 8), 1.0) <= 0.05
                 for s in range(300))
     assert wrong <= 27, "at the margin itself equivalence is claimed in 5 % of cases"
+
+
+def test_the_median_needs_no_symmetry():
+    assert medians.sign_test([1, 2, 3, 4, 5, 600]) == 2 / 64
+    assert medians.sign_test([-1, 2, 3, 4, 5, 600]) == 14 / 64
+    assert medians.sign_test([0, 0]) == 1.0 and medians.sign_test([0, 1]) == 1.0
+    assert medians.median_interval([3, 1, 2, 400, 5, 0], 0.95) == (0, 400, 1 - 2 / 64)
+    assert medians.median_interval(range(10), 0.95) == (1, 8, 1 - 22 / 1024)
+    assert medians.median_interval(range(10), 0.8) == (2, 7, 1 - 112 / 1024)
+    assert np.isnan(medians.median_interval([3], 0.95)[0])
+    assert medians.median_within([0.1] * 5, 0.2) == 1 / 32
+    assert medians.median_within([0.1] * 4 + [0.3], 0.2) == 6 / 32
+    assert np.isnan(medians.median_within([1.0], 2))
+
+
+def test_signs_of_asymmetry():
+    usual = [0.1, 0.4, -0.2, 0.3, 0.0, 0.2]
+    assert symmetry.signs(usual) == "" and symmetry.signs([*usual, -9.0]) == "far values"
+    assert symmetry.far_values([*usual, -9.0, -9.1]) == [6, 7]
+    assert symmetry.far_values([0, 0, 0, 0, 0, 1]) == [5] and symmetry.far_values([1] * 6) == []
+    assert symmetry.far_values([0, 0, 9]) == [], "three values show nothing"
+    assert symmetry.signs(np.exp([0.0, 0.1, 0.2, 0.4, 0.8, 1.6, 2.6])) == "skewed"
+    normal = rng().standard_normal((2000, 8))
+    found = [symmetry.signs(d) for d in normal[:500]]
+    assert 0.03 < np.mean([s == "skewed" for s in found]) < 0.07
+    assert np.mean([bool(symmetry.far_values(d)) for d in normal]) < 0.01
+
+
+def test_a_collapsed_run_is_named(tmp_path, capsys):
+    pairs = [(0.70, 0.69), (0.71, 0.70), (0.69, 0.69), (0.70, 0.70), (0.71, 0.69), (0.30, 0.70)]
+    runs = table_of(tmp_path, pairs)
+    assert main(["compare", runs, *RING, *TORUS, "--margin", "1%"]) == 0
+    out = capsys.readouterr().out
+    assert "warning       1 run of A far from the others (seed=6)" in out
+    assert "assume that the differences are independent and symmetric about their mean" in out
+    assert "equivalence that the differences are independent and nearly normal" in out
+    assert "median        +0.50 points, 96.9 % interval -40.00 points to +2.00 points" in out
+    assert "The sign test of the median gives p = 0.625." in out
+    assert main(["compare", runs, *RING, *TORUS, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["sign_test_p"] == 0.625 and len(found["warnings"]) == 1
+    assert found["assumption"] and found["median"] == pytest.approx(0.005)
+
+
+def test_power():
+    assert power.stays_within(3, 0.4, 0.5, 0.95) == pytest.approx(0.11, abs=0.005)
+    drawn = np.random.default_rng(1).normal(0, 0.4, (4000, 6))
+    half = t.ppf(0.975, 5) * drawn.std(axis=1, ddof=1) / np.sqrt(6)
+    assert power.stays_within(6, 0.4, 0.5, 0.95) == pytest.approx(
+        np.mean(np.abs(drawn.mean(axis=1)) + half < 0.5), abs=0.025)
+    shown = np.mean([significance.sign_flip(d + 0.5, rng())[0] <= 0.05 for d in drawn[:1000, :6]])
+    assert power.difference_power(6, 0.4, 0.5, 0.05) == pytest.approx(shown, abs=0.04)
+    assert power.difference_power(11, 0.4, 0.3, 0.05) == pytest.approx(
+        power.difference_power(10, 0.4, 0.3, 0.05), abs=0.1)
+    assert power.difference_power(5, 0.4, 0.5, 0.05) == 0, "no outcome of 5 pairs is significant"
+    assert power.equivalence_power(8, 0.4, 0.5, 0.05, 5) == pytest.approx(np.mean(
+        [significance.tost(d, 0.5) <= 0.05 for d in np.random.default_rng(2).normal(
+            0, 0.4, (1000, 8))]), abs=0.04)
+    assert power.seeds_for(lambda n: power.stays_within(n, 0.4, 0.5, 0.95)) == 9
+    assert power.seeds_for(lambda n: 0.5) is None
 
 
 def test_rank_correlation():

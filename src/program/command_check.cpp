@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "graphs/proof/coincidence.hpp"
 #include "program/commands.hpp"
 #include "program/rank_placement.hpp"
 #include "program/result_plan.hpp"
@@ -207,6 +208,12 @@ std::vector<std::string> warnings_of(const comm::World& world, const PreparedRun
     const std::string memory =
         memory_obstacle({e.memory_bytes, s.device.get()}, world.local_size());
     if (!memory.empty()) all.push_back(memory);
+    if (s.graph) {
+        const std::string same =
+            graphs::coincidence_text(graphs::graph_title(s.spec.graph), s.graph->size(),
+                                     graphs::coincidences(*s.graph, s.spec.graph));
+        if (!same.empty()) all.push_back("/graph: " + same);
+    }
     if (!s.device->is_host() && !s.device->gpu()) {
         all.push_back("/device: there is no GPU on " + world.host() +
                       ", so the size of its memory is unknown");

@@ -202,7 +202,7 @@ void print_text_command_graph(const GraphReport& l) {
 void print_table(const std::vector<GraphReport>& all, const GraphArguments& a) {
     std::vector<std::vector<std::string>> rows = {{"graph", "degree", "rho", "gap", "period",
                                                    "exact after", "rate", "to 1e-3", "n_W",
-                                                   "messages", "models"}};
+                                                   "disagreement", "messages", "models"}};
     if (!a.algorithm.empty()) rows[0].push_back("growth");
     if (a.gpus_per_node > 0) {
         for (const char* name : {"crossing", "worst node", "best crossing", "best worst"}) {
@@ -219,6 +219,7 @@ void print_table(const std::vector<GraphReport>& all, const GraphArguments& a) {
                         number(c["gap"], "%.3g"), number(c["period"]), number(c["finite_time"]),
                         number(c["rate"]), number(c["iterations_to_1e3"], "%.9g"),
                         number(c["effective_neighbours"]["value"], "%.4g"),
+                        number(c["disagreement"]["momentum"], "%.4g"),
                         number(c["messages"], "%.4g"), number(c["models_sent"], "%.4g")});
         if (!a.algorithm.empty()) rows.back().push_back(number(c["growth"]));
         if (c.contains("traffic")) {
@@ -237,7 +238,8 @@ void print_table(const std::vector<GraphReport>& all, const GraphArguments& a) {
         << base::aligned(rows)
         << "messages and models (bytes sent, divided by the model's bytes) are per replica and "
            "iteration; n_W: effective neighbours at gamma = "
-        << a.gamma << "\n";
+        << a.gamma << "; disagreement: what noise leaves with momentum " << graphs::kMomentum
+        << "\n";
 }
 
 // Parses "A:B", the rounds from A to B - 1. Throws UserError.

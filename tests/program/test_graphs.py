@@ -1,10 +1,12 @@
 """Tests of every graph in runs, of schedules that change graphs, and of the graph command."""
 
 import json
+import re
 
 import h5py
 import numpy as np
 import pytest
+from conftest import ROOT
 from results import differences, read
 from together import Together, checked
 
@@ -235,6 +237,69 @@ def test_compare(dbench):
         assert sorted(c["traffic"]["best"]["slots"]) == list(range(96))
     assert "KEY=VALUE" in dbench("graph", "--compare", "ring_lattice:8", "--n", 16, expect=2).stderr
     assert "TYPE is missing" in dbench("graph", "--n", 16, expect=2).stderr
+
+
+@pytest.mark.parametrize("graph, n", [("torus", 8), ("exponential", 8), ("ring", 9), ("star", 6)])
+def test_disagreement_is_that_of_the_eigenvalues(dbench, graph, n):
+    """NumPy computes the eigenvalues of the printed matrix, and the sums of docs/graphs.md."""
+    text = dbench("graph", graph, "--n", n, "--matrix").stdout
+    w = np.array([line.split() for line in text.splitlines() if line[0] != "#"], dtype=float)
+    values = np.linalg.eigvals(w)
+    values = np.delete(values, np.argmin(np.abs(values - 1)))
+    squares, beta = np.abs(values)**2, 0.9
+    told = json.loads(dbench("graph", graph, "--n", n, "--json").stdout)["disagreement"]
+    assert told == pytest.approx({
+        "noise": np.sum(1 / (1 - squares)), "beta": beta,
+        "momentum": np.sum((1 - beta**2 * squares)
+                           / ((1 - squares) * np.abs(1 - beta * values)**2)),
+        "lasting": np.sum(1 / np.abs(1 - values)**2)}, rel=1e-9)
+    if (graph, n) == ("torus", 8):
+        assert told["lasting"] == pytest.approx(15.4, abs=0.05)
+        assert "with momentum 0.9 14.05" in dbench("graph", graph, "--n", n).stdout
+    if (graph, n) == ("exponential", 8):
+        assert told["lasting"] == pytest.approx(11.0, abs=0.05)
+
+
+def test_the_result_file_has_the_disagreement(dbench, mixing):
+    with h5py.File(mixing.result("torus", ranks=2), "r") as file:
+        stored = json.loads(file["graphs"].attrs["certificate"])["disagreement"]
+    assert stored == json.loads(dbench("graph", "torus", "--n", 12, "--json").stdout)[
+        "disagreement"]
+
+
+def test_check_names_graphs_that_coincide(dbench):
+    """A torus of 4 replicas is the ring; a torus of 8 is none of the other implementations."""
+    spec = {**only_mixing("ring"), "graph": "torus", "replicas": 4}
+    said = dbench("check", dbench.spec(spec)).stderr
+    assert "/graph: with 4 replicas torus is the same graph as ring, grid and hypercube" in said
+    assert "averages exactly as much as exponential" in said
+    told = json.loads(dbench("check", dbench.spec(spec), "--json").stdout)["warnings"]
+    assert any("same graph as ring" in warning for warning in told)
+    for name in ("torus", "exponential", "complete", "ring"):
+        said = dbench("check", dbench.spec({**spec, "graph": name, "replicas": 12})).stderr
+        assert "same graph" not in said and "as much as" not in said
+
+
+FIVE = "ring,torus,exponential,complete"
+
+
+def replicas_of(path):
+    """Return the numbers of replicas that a spec or a sweep names."""
+    (numbers,) = re.findall(r'^ +"replicas": ([\d, \[\]]+),$', path.read_text(), re.M)
+    return [int(n) for n in re.findall(r"\d+", numbers)]
+
+
+def test_recipes_compare_different_graphs(dbench):
+    """Graphs with the same eigenvalues would differ by chance only."""
+    folders = {path.parent for path in (ROOT / "configs").rglob("D_torus.json")}
+    compared = {(FIVE, n) for folder in folders for n in replicas_of(folder / "base.json")}
+    compared |= {(f"{FIVE},ring_lattice", n)
+                 for n in replicas_of(ROOT / "configs/sweeps/dbench.json")}
+    assert len(folders) > 8 and len(compared) > 5
+    for graphs, n in compared:
+        told = json.loads(dbench("graph", "--compare", graphs, "--n", n, "--json").stdout)
+        lasting = {round(c["disagreement"]["lasting"], 6) for c in told}
+        assert len(lasting) == len(told), (graphs, n)
 
 
 def test_placements_and_bytes(dbench):

@@ -221,7 +221,8 @@ def test_examples_of_sites_and_sweeps_are_accepted(sweep):
         given = jsonfile.read_object(path)
         said = re.search(r": (\d+) runs", path.read_text()).group(1)
         assert len(list(axes.points(given["axes"]))) == int(said), path
-        few = {"seed": 1, **({"replicas": 4} if "replicas" in given["axes"] else {})}
+        few = {"seed": 1, **({"replicas": given["axes"]["replicas"][0]}
+                             if "replicas" in given["axes"] else {})}
         sweep.file.write_text(json.dumps({**given, "only": [few]}))
         assert sweep.plan()["totals"]["needed"] > 1
 

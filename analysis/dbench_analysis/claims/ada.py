@@ -3,7 +3,7 @@
 from ..reading.run import Run
 from .cases import Case, by_group, settings
 from .finding import CONTRADICTED, SUPPORTED, UNDECIDED, Finding, Terms
-from .judgement import POINTS, Judged, judged, more_seeds
+from .judgement import ASSUMED, POINTS, Judged, judged, more_seeds
 from .settings import DBENCH as SETTINGS  # noqa: F401 (read by the command)
 
 SWEEP = "configs/sweeps/ada.json"
@@ -41,12 +41,12 @@ def rows_of(tested: dict) -> list[list[str]]:
             for row, outcome in ((f"{name}, final", end), (f"{name}, whole curve", curve))]
 
 
-def missing_runs(tested: dict, terms: Terms, form: str, what: str, share: int = 1) -> list[str]:
+def missing_runs(tested: dict, form: str, what: str, share: int = 1) -> list[str]:
     """Return which runs or seeds would decide."""
     if not tested:
         return [f"runs of {form} and of {what}, alike in all else, with the same seeds"]
     return [line for name, (_, end, _) in tested.items()
-            for line in more_seeds(f"{form} and {name}", end.count, terms, share)]
+            for line in more_seeds(f"{form} and {name}", end, share)]
 
 
 def best(found: list[Case], form: str, terms: Terms) -> Finding:
@@ -71,8 +71,8 @@ def best(found: list[Case], form: str, terms: Terms) -> Finding:
     return Finding(f"best:{form}", f"{form} converges best of the decentralized implementations.",
                    rule, verdict, why, ["against", *POINTS],
                    rows_of({**tested, **complete}),
-                   missing_runs(tested, terms, form, "fixed graphs")
-                   if verdict == UNDECIDED else [])
+                   missing_runs(tested, form, "fixed graphs")
+                   if verdict == UNDECIDED else [], ASSUMED)
 
 
 def reaches(found: list[Case], form: str, terms: Terms) -> Finding:
@@ -94,7 +94,8 @@ def reaches(found: list[Case], form: str, terms: Terms) -> Finding:
             "settings). Otherwise undecided.")
     return Finding(f"reaches:{form}", f"{form} reaches the accuracy of centralized training.", rule,
                    verdict, why, ["against", *POINTS], rows_of(tested),
-                   missing_runs(tested, terms, form, "C_complete") if verdict == UNDECIDED else [])
+                   missing_runs(tested, form, "C_complete") if verdict == UNDECIDED else [],
+                   ASSUMED)
 
 
 def controls(found: list[Case], form: str, terms: Terms) -> Finding:
@@ -115,9 +116,9 @@ def controls(found: list[Case], form: str, terms: Terms) -> Finding:
             f"(p <= {terms.alpha:g}). Contradicted: a control is better, or equivalent within "
             f"{100 * terms.margin:g} points (p <= {terms.alpha:g} / number of controls). Else "
             "undecided. Equal effort of tuning cannot be seen from result files.")
-    missing = (absent + missing_runs(tested, terms, form, "a control")
+    missing = (absent + missing_runs(tested, form, "a control")
                if verdict == UNDECIDED else [])
     return Finding(f"controls:{form}",
                    f"What {form} gains is due to its adapting (the controls do not gain as much).",
                    rule, verdict, why, ["against", *POINTS],
-                   rows_of(tested), missing)
+                   rows_of(tested), missing, ASSUMED)

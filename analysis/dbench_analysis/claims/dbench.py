@@ -10,6 +10,7 @@ from .graph_correlations import (
     CELLS,
     DEGREES,
     GRAPHS,
+    PERMUTED,
     Outcome,
     Values,
     compared,
@@ -17,7 +18,7 @@ from .graph_correlations import (
     more_graphs,
     over_graphs,
 )
-from .judgement import POINTS, Judged, judged, more_seeds
+from .judgement import ASSUMED, POINTS, Judged, judged, more_seeds
 from .settings import DBENCH as SETTINGS  # noqa: F401 (read by the command)
 
 SWEEP = "configs/sweeps/dbench.json"
@@ -87,7 +88,7 @@ def scaling(found: list[Case], terms: Terms) -> Finding:
                      state])
         if state == "open":
             missing += more_seeds(f"{fall.application}, {fall.name}, n = {few} and {many}",
-                                  fall.outcome.count, terms)
+                                  fall.outcome)
     central, others = states["centralized"], states["fixed"]
     for role, there in (("centralized (C_complete)", central),
                         ("decentralized (a fixed graph)", others)):
@@ -106,7 +107,7 @@ def scaling(found: list[Case], terms: Terms) -> Finding:
     return Finding("scaling", "Decentralized training loses accuracy as replicas are added, as "
                               "centralized training does.", rule, verdict, why,
                    ["application", "implementation", "replicas", *POINTS, "accuracy"], rows,
-                   missing)
+                   missing, ASSUMED)
 
 
 def scaling_verdict(central: list[str], others: list[str], clear: bool) -> tuple[str, str]:
@@ -178,7 +179,7 @@ def connections(found: list[Case], terms: Terms) -> Finding:
     return Finding("connections", "Accuracy goes with the number of connections.", rule, verdict,
                    why, ["group", *CELLS], rows,
                    missing_runs(outcome, math.factorial, terms.alpha, "") if verdict == UNDECIDED
-                   else [])
+                   else [], PERMUTED)
 
 
 def variance(found: list[Case], terms: Terms) -> Finding:
@@ -212,4 +213,5 @@ def variance(found: list[Case], terms: Terms) -> Finding:
     missing = missing_runs(first, exchanges, terms.alpha, " and recorded variance")
     return Finding("variance", "Accuracy is sensitive to the variance of parameter tensors over "
                                "replicas, most of all early.", rule, verdict, why,
-                   ["group", *CELLS], rows, missing if verdict == UNDECIDED else [])
+                   ["group", *CELLS], rows, missing if verdict == UNDECIDED else [],
+                   PERMUTED)

@@ -14,6 +14,8 @@ def markdown(report: Report) -> str:
     for finding in report.findings:
         parts.append(f"## {finding.statement}\n\n**{finding.verdict}**: {finding.why}.\n\nRule: "
                      f"{finding.rule}")
+        if finding.assumption:
+            parts.append(f"Assumptions: {finding.assumption}")
         if finding.evidence:
             parts.append(markup.markdown(finding.head, finding.evidence))
         if finding.missing:
@@ -33,7 +35,8 @@ def latex(report: Report) -> str:
     """Return the verdicts, and the evidence of each finding, as tabulars; rules become comments."""
     parts = [markup.latex(["finding", "verdict", "because"],
                           [[f.statement, f.verdict, f.why] for f in report.findings], words=3)]
-    parts += [markup.latex(f.head, f.evidence, notes=[f"{f.statement} {f.verdict}", f.rule])
+    parts += [markup.latex(f.head, f.evidence,
+                           notes=[f"{f.statement} {f.verdict}", f.rule, f.assumption])
               for f in report.findings if f.evidence]
     return "\n\n".join(parts)
 

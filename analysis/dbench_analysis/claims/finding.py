@@ -29,6 +29,7 @@ class Finding:
     rule             which evidence leads to which verdict
     head, evidence   a table of numbers
     missing          what would decide an undecided statement
+    assumption       what the p values and intervals assume
     """
 
     key: str
@@ -39,6 +40,7 @@ class Finding:
     head: list[str]
     evidence: list[list[str]]
     missing: list[str] = field(default_factory=list)
+    assumption: str = ""
 
 
 @dataclass(frozen=True)

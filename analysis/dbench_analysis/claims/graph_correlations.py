@@ -11,6 +11,8 @@ from ..statistics import significance
 from .cases import Case, by_group
 from .finding import Terms
 
+PERMUTED = ("If the quantity has no effect, all orders of the graphs are equally likely (for late "
+            "- early: all exchanges of early and late). Accuracies may have any distribution.")
 GRAPHS, DEGREES = 4, 3  # fewest graphs, and fewest different degrees, for a judgement
 
 

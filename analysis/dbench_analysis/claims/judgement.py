@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..basics.formatting import counted
-from ..statistics import significance
+from ..statistics import medians, power, significance, symmetry
 from ..statistics.pairing import FEW
 from .finding import Terms
 
@@ -24,6 +24,9 @@ class Judged:
     p               by flipping signs: the mean is 0
     margin_p        by flipping signs: the mean is -margin
     equivalence_p   the mean differs from 0 by less than the margin
+    median_p        by the sign test: values are as often above 0 as below
+    deviation       the standard deviation; NaN for fewer than two values
+    shape           the sign that the values are not symmetric about their mean, or ""
     """
 
     count: int
@@ -33,6 +36,9 @@ class Judged:
     margin_p: float
     equivalence_p: float
     terms: Terms
+    median_p: float = 1.0
+    deviation: float = math.nan
+    shape: str = ""
 
     def above(self, share: int = 1) -> bool:
         """Return whether the mean is shown to be above 0, at alpha / share."""
@@ -67,13 +73,21 @@ class Judged:
         return f"{math.exp(self.mean):.2f}" + interval * (coverage >= 1 - self.terms.alpha - 1e-9)
 
     def points(self) -> list[str]:
-        """Return the cells: pairs, mean with interval in percentage points, p, p of equivalence."""
+        """Return the cells below POINTS."""
         equal = ("-" if math.isnan(self.equivalence_p)
                  or self.count < FEW else f"{self.equivalence_p:.3g}")
-        return [str(self.count), self.as_text(100), f"{self.p:.3g}", equal]
+        return [str(self.count), self.as_text(100), f"{self.p:.3g}", equal,
+                f"{self.median_p:.3g}" if self.count else "-", self.shape or "-"]
 
 
-POINTS = ["pairs", "mean difference, points (interval)", "p", "p of equivalence"]
+POINTS = ["pairs", "mean difference, points (interval)", "p", "p of equivalence", "p of median",
+          "asymmetry seen"]
+ASSUMED = (f"Intervals and p (sign flips) assume that {symmetry.ASSUMPTION}; equivalence (two "
+           f"one-sided t-tests) assumes that {symmetry.EQUIVALENCE}. If differences are skewed, or "
+           "one run in twenty fails, they are wrong two to ten times as often as stated, and no "
+           "test of a mean holds for so few seeds. The p of the median (sign test) assumes "
+           "independent differences only.")
+TYPICAL = 0.004  # standard deviation of an accuracy over seeds, where fewer than two were run
 
 
 def judged(values, terms: Terms) -> Judged:
@@ -86,10 +100,40 @@ def judged(values, terms: Terms) -> Judged:
     p, margin_p = (significance.sign_flip(side, rng)[0] for side in (values, values + terms.margin))
     return Judged(len(values), float(values.mean()),
                   significance.mean_interval(values, 1 - terms.alpha, rng), p, margin_p,
-                  significance.tost(values, terms.margin), terms)
+                  significance.tost(values, terms.margin), terms, medians.sign_test(values),
+                  float(values.std(ddof=1)) if len(values) > 1 else math.nan,
+                  symmetry.signs(values))
 
 
-def more_seeds(what: str, count: int, terms: Terms, share: int = 1) -> list[str]:
-    """Return what is missing if the number of pairs is too small to decide; empty if it is not."""
-    enough = needed(terms.alpha / share)
-    return [f"{what}: {counted(enough, 'seed')} or more, here {count}"] if count < enough else []
+def few_seeds(what: str, outcome: Judged, share: int = 1) -> list[str]:
+    """Return what is missing if there are too few pairs for any outcome; empty if there are not."""
+    enough = needed(outcome.terms.alpha / share)
+    return ([f"{what}: {counted(enough, 'seed')} or more, here {outcome.count}"]
+            if outcome.count < enough else [])
+
+
+def more_seeds(what: str, outcome: Judged, share: int = 1) -> list[str]:
+    """Return what is missing to decide on a difference of accuracies: seeds if there are too few
+    for any outcome, the power of the pairs that were run, and how many would decide."""
+    terms, known = outcome.terms, math.isfinite(outcome.deviation)
+    deviation, level = outcome.deviation if known else TYPICAL, terms.alpha / share
+
+    def difference(n: int) -> float:
+        return power.difference_power(n, deviation, terms.margin, level)
+
+    def equivalence(n: int) -> float:
+        return power.equivalence_power(n, deviation, terms.margin, level, FEW)
+
+    margin = f"{100 * terms.margin:g} points"
+    parts = [f"a difference of {margin} {shown} with a probability of "
+             f"{100 * of(outcome.count):.0f} % ({seeds_text(power.seeds_for(of))})"
+             for shown, of in (("is shown", difference), ("is excluded", equivalence))]
+    first = few_seeds(what, outcome, share)[:1] or [f"{what}: {counted(outcome.count, 'pair')}"]
+    return [f"{first[0]}; at a standard deviation of {100 * deviation:.2g} points "
+            f"({'measured' if known else 'assumed'}) {', and '.join(parts)}"]
+
+
+def seeds_text(count: int | None) -> str:
+    """Return how many seeds decide with the wanted power."""
+    share = f"{100 * power.WANTED:g} %"
+    return f"{share}: more than {power.MOST} seeds" if count is None else f"{share}: {count} seeds"

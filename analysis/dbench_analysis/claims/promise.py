@@ -11,10 +11,19 @@ from ..naming import differences, names
 from ..quantities import fields
 from ..quantities.comparability import caveats
 from ..reading.run import Run
-from ..statistics import significance
+from ..statistics import power, significance, symmetry
 from .cases import Case
 from .finding import CONTRADICTED, SUPPORTED, UNDECIDED, Finding, Terms
-from .judgement import POINTS, Judged, judged, more_seeds
+from .judgement import (
+    ASSUMED,
+    POINTS,
+    TYPICAL,
+    Judged,
+    few_seeds,
+    judged,
+    more_seeds,
+    seeds_text,
+)
 from .published import TABLES, TIMES, Row, Table
 from .settings import PROMISE as SETTINGS  # noqa: F401 (read by the command)
 
@@ -72,7 +81,7 @@ def table(published: Table, runs: list[Run], terms: Terms) -> Finding:
         if verdict == UNDECIDED and percent:
             apart = f" in {several} settings: runs of one decide" * (several > 1)
             missing.append(f"{called(row)}: {LEAST} runs with different seeds, here {len(values)}"
-                           + apart)
+                           f"{apart}; {power_of(values, row, terms.alpha)}")
     if not percent:
         missing.append(f"{published.metric}, which dbench does not record: translations have to be "
                        "scored outside")
@@ -87,7 +96,10 @@ def table(published: Table, runs: list[Run], terms: Terms) -> Finding:
             "contradicted where one is. Accuracy is the median of the local models: the published "
             "script evaluates them, not their mean.")
     return Finding(published.key, published.title, rule, verdict, why,
-                   ["method", "published", "tolerance", "ours", "verdict"], rows, missing)
+                   ["method", "published", "tolerance", "ours", "verdict"], rows, missing,
+                   "Student's interval assumes that the accuracies of seeds are independent and "
+                   "nearly normal; with skewed ones, or if one run in twenty fails, it covers "
+                   "less, and no interval of a mean holds for so few seeds.")
 
 
 def accuracies(runs: list[Run]) -> list[float]:
@@ -109,11 +121,29 @@ def against_published(values: np.ndarray, row: Row, factor: float, alpha: float,
     if len(values) < LEAST:
         return UNDECIDED, f"{factor * mean:.2f} ({counted(len(values), 'run')})"
     inner, outer = (significance.student_half_width(values, 1 - a) for a in (alpha, level))
-    summary = f"{factor * mean:.2f} ± {factor * inner:.2f} ({counted(len(values), 'run')})"
+    shape = symmetry.signs(values)
+    summary = (f"{factor * mean:.2f} ± {factor * inner:.2f} ({counted(len(values), 'run')}"
+               + f", {shape}" * bool(shape) + ")")
     off = abs(mean - row.value)
     if off + inner <= row.tolerance:
         return SUPPORTED, summary
     return CONTRADICTED if off - outer > row.tolerance else UNDECIDED, summary
+
+
+def power_of(values: np.ndarray, row: Row, alpha: float) -> str:
+    """Return with which probability the runs would support a cell whose true value is the published
+    one, and how many would do so with the wanted power."""
+    known = len(values) > 1
+    deviation = float(values.std(ddof=1)) if known else TYPICAL
+
+    def supports(n: int) -> float:
+        return power.stays_within(n, deviation, row.tolerance, 1 - alpha) if n >= LEAST else 0.0
+
+    count = max(LEAST, len(values))
+    return (f"at a standard deviation of {100 * deviation:.2g} points "
+            f"({'measured' if known else 'assumed'}) {count} runs support the published value, if "
+            f"it is true, with a probability of {100 * supports(count):.0f} % "
+            f"({seeds_text(power.seeds_for(supports))})")
 
 
 def paired(runs: list[Run], a: Callable[[tuple], bool], b: Callable[[tuple], bool],
@@ -175,13 +205,13 @@ def outcomes(found: dict[str, list[float]], terms: Terms) -> dict[str, Judged]:
     return {place: judged(values, terms) for place, values in found.items()}
 
 
-def missing_runs(found: dict[str, Judged], terms: Terms, what: str) -> list[str]:
-    """Return which runs or seeds would decide."""
+def missing_runs(found: dict[str, Judged], what: str, more=more_seeds) -> list[str]:
+    """Return which runs or seeds would decide; `more` says it for one setting."""
     if not found:
         return [f"{what}, order combine_while_adapt, that differ only in optimizer, graph and "
                 "algorithm, with the same seeds"]
     return [line for place, outcome in found.items()
-            for line in more_seeds(place, outcome.count, terms)]
+            for line in more(place, outcome)]
 
 
 def accumulation(runs: list[Run], terms: Terms) -> Finding:
@@ -202,8 +232,8 @@ def accumulation(runs: list[Run], terms: Terms) -> Finding:
                    "AccumAdam is more accurate than DAdam (at whatever scale was run).", rule,
                    verdict, why, ["setting", *POINTS],
                    [[place, *o.points()] for place, o in found.items()],
-                   missing_runs(found, terms, "runs with adam and with accum_adam")
-                   if verdict == UNDECIDED else [])
+                   missing_runs(found, "runs with adam and with accum_adam")
+                   if verdict == UNDECIDED else [], ASSUMED)
 
 
 def parity(runs: list[Run], terms: Terms) -> Finding:
@@ -225,9 +255,9 @@ def parity(runs: list[Run], terms: Terms) -> Finding:
                    "AccumAdam reaches the accuracy of all-reduce Adam (at whatever scale was run).",
                    rule, verdict, why, ["setting", *POINTS],
                    [[place, *o.points()] for place, o in found.items()],
-                   missing_runs(found, terms, "runs with accum_adam, and centralized runs with "
+                   missing_runs(found, "runs with accum_adam, and centralized runs with "
                                 "adam")
-                   if verdict == UNDECIDED else [])
+                   if verdict == UNDECIDED else [], ASSUMED)
 
 
 def times(runs: list[Run], terms: Terms) -> Finding:
@@ -250,12 +280,12 @@ def times(runs: list[Run], terms: Terms) -> Finding:
             f"logarithm, p <= {terms.alpha:g}); contradicted: below 1 in one "
             f"(p <= {terms.alpha:g} / number of settings). Published ratios are shown but "
             "not judged: they belong to other machines.")
-    missing = missing_runs(found, terms, "runs over aer and centralized runs, with comparable "
+    missing = missing_runs(found, "runs over aer and centralized runs, with comparable "
                                          "times (reduction library, a rank for each replica, a "
-                                         "core or GPU for each rank)")
+                                         "core or GPU for each rank)", few_seeds)
     left = len(runs) - len(fit)
     if left:
         missing.append(f"{counted(left, 'run')} left out whose times cannot be compared")
     return Finding("times", "An iteration over AER takes less time than one with all-reduce.", rule,
                    verdict, why, ["setting", "pairs", "ratio (interval)", "p"], rows,
-                   missing if verdict == UNDECIDED else [])
+                   missing if verdict == UNDECIDED else [], ASSUMED)

@@ -27,6 +27,11 @@ other fields. Differences are A - B over the runs that have the same seed (--pai
   interval     the mean differences that this test does not reject, with its coverage: exact where
                differences are independent and symmetric about their mean
   equivalence  two one-sided paired t-tests at the margin that you state
+  median       its interval, the sign test, and equivalence by two one-sided sign tests
+The first three are about the mean and assume that differences are independent and symmetric about
+it (equivalence: nearly normal). Skewed differences and collapsed runs make them wrong several times
+as often as stated; warnings name what the pairs show of it. The median's numbers hold for all
+independent differences.
 Random numbers are seeded: the same runs give the same output. With fewer than {FEW} pairs, nothing
 is called equivalent. If no outcome could have been significant, the output says so, with the
 smallest p that can be attained (6 pairs: 0.031).

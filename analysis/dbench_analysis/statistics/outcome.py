@@ -15,6 +15,7 @@ from ..naming.differences import differing, is_ignored
 from ..quantities.comparability import refuse_times
 from ..quantities.fields import Field
 from ..selection.collection import Collection
+from . import symmetry
 from .pairing import FEW, Comparison, compare
 
 
@@ -63,6 +64,19 @@ class Outcome:
         return self.comparison.equivalent
 
     @property
+    def median(self) -> tuple[float, tuple[float, float, float], float]:
+        """Return the median of A - B, its interval with its coverage, and p of the sign test. They
+        hold for any independent differences."""
+        found = self.comparison
+        return found.median, found.median_interval, found.sign_test_p
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return signs that the differences are not symmetric, so that interval, p and equivalence
+        of the mean may be wrong."""
+        return self.comparison.warnings
+
+    @property
     def verdict(self) -> str:
         """Return the result in plain sentences."""
         return " ".join(verdict(self.comparison, self.metric))
@@ -75,8 +89,8 @@ class Outcome:
         return as_text(self.comparison, self.metric, self.pair, self.notes, self.differ_in)
 
     def _repr_html_(self) -> str:
-        sentences = [self.verdict, *self.notes, *(f"{pointer}: {a} | {b}"
-                                             for pointer, a, b in self.differ_in)]
+        sentences = [self.verdict, *assumptions(self.comparison), *self.notes,
+                     *(f"{pointer}: {a} | {b}" for pointer, a, b in self.differ_in)]
         table = self.pairs.to_html(border=0, formatters=dict.fromkeys(
             ("A", "B"), self.metric.show) | {"difference": lambda v: amount(v, self.metric)})
         return "".join(f"<p>{escape(line)}</p>" for line in sentences) + table
@@ -154,7 +168,30 @@ def verdict(found: Comparison, metric) -> list[str]:
         within = f"within ± {amount(found.margin, metric, False)} (p = {found.equivalence_p:.3g})"
         sentences.append(f"A and B are equivalent {within}." if found.equivalent
                     else f"Equivalence is not shown {within}.")
+    if found.warnings:
+        sentences.append(f"These statements on the mean may be wrong: {'; '.join(found.warnings)}. "
+                         f"The sign test of the median gives p = {found.sign_test_p:.3g}.")
     return sentences
+
+
+def assumptions(found: Comparison) -> list[str]:
+    """Return what each p value and interval assumes."""
+    n = counted(len(found.a), "pair")
+    return [f"Interval and sign flips assume that {symmetry.ASSUMPTION}"
+            + (f", equivalence that {symmetry.EQUIVALENCE}" if found.margin is not None else "")
+            + f"; {n} cannot show that this is so. The median's numbers assume independent "
+            "differences only."]
+
+
+def median_line(found: Comparison, metric) -> str:
+    """Return the median with its interval and its tests."""
+    *ends, coverage = found.median_interval
+    low, high = (amount(v, metric) for v in ends)
+    interval = f", {100 * coverage:.3g} % interval {low} to {high}" if len(found.a) > 1 else ""
+    within = (f", within the margin: p = {number(found.median_within_p, 3)}"
+              if found.margin is not None else "")
+    return (f"{amount(found.median, metric)}{interval}, sign test p = "
+            f"{found.sign_test_p:.3g}{within}")
 
 
 def as_text(found: Comparison, metric, pair: list[str], notes: list[str], apart) -> str:
@@ -178,6 +215,9 @@ def as_text(found: Comparison, metric, pair: list[str], notes: list[str], apart)
     if found.margin is not None:
         lines.append(f"equivalence   p = {number(found.equivalence_p, 3)} for a margin of "
                      f"{amount(found.margin, metric, False)} (two one-sided t-tests)")
+    lines.append(f"median        {median_line(found, metric)}")
+    lines += [f"assumption    {line}" for line in assumptions(found)]
+    lines += [f"warning       {warning}" for warning in found.warnings]
     lines += [f"note          {note}" for note in notes]
     return "\n".join([*lines, "", *verdict(found, metric)])
 
@@ -196,6 +236,11 @@ def as_json(found: Comparison, metric, pair: list[str], notes: list[str], apart)
         "smallest_p": found.smallest_p, "exact": found.exact, "too_few": found.few,
         "margin": found.margin,
         "equivalence_p": finite(found.equivalence_p), "equivalent": found.equivalent,
+        "assumption": symmetry.ASSUMPTION, "equivalence_assumption": symmetry.EQUIVALENCE,
+        "warnings": list(found.warnings), "median": found.median,
+        "median_interval": [finite(v) for v in found.median_interval[:2]],
+        "median_coverage": found.median_interval[2], "sign_test_p": found.sign_test_p,
+        "median_equivalence_p": finite(found.median_within_p),
         "differ_in": [{"pointer": pointer, "a": a, "b": b} for pointer, a, b in apart],
         "notes": notes, "verdict": verdict(found, metric),
     }

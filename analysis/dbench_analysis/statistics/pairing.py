@@ -7,7 +7,7 @@ import numpy as np
 
 from ..basics.errors import AnalysisError
 from ..selection.collection import Collection
-from . import significance
+from . import medians, significance, symmetry
 from .pivot import mixed, ordered, plain_value
 
 FEW = 5  # pairs below which nothing is called equivalent
@@ -27,10 +27,18 @@ class Comparison:
     margin: float | None
     equivalence_p: float  # NaN without a margin
     alpha: float
+    median_interval: tuple[float, float, float] = (math.nan, math.nan, 0.0)
+    sign_test_p: float = 1.0  # that differences are as often above 0 as below
+    median_within_p: float = math.nan  # of the median's equivalence; NaN without a margin
+    warnings: tuple[str, ...] = ()  # signs that differences are not symmetric
 
     @property
     def differences(self) -> np.ndarray:
         return self.a - self.b
+
+    @property
+    def median(self) -> float:
+        return float(np.median(self.differences))
 
     @property
     def few(self) -> bool:
@@ -89,5 +97,9 @@ def compare(a: Collection, b: Collection, metric: str, keys: list[str], margin: 
     p, smallest, exact = significance.sign_flip(d, rng)
     interval = significance.mean_interval(d, 1 - alpha, rng)
     equivalence = significance.tost(d, margin) if margin is not None else math.nan
-    return Comparison(shared, left, right, interval, p, smallest, exact, margin, equivalence,
-                      alpha), notes
+    names = [", ".join(f"{k}={v}" for k, v in zip(keys, key)) for key in shared]
+    return Comparison(
+        shared, left, right, interval, p, smallest, exact, margin, equivalence, alpha,
+        medians.median_interval(d, 1 - alpha), medians.sign_test(d),
+        medians.median_within(d, margin) if margin is not None else math.nan,
+        tuple(symmetry.warnings(left, right, names))), notes

@@ -214,6 +214,7 @@ Certificate certify(const Schedule& schedule, const std::string& type, double ga
     c.iterations_to_1e3 = rounds_to_1e3(c);
     c.gamma = gamma;
     c.effective_neighbours = effective_neighbours(first, gamma);
+    if (schedule.period() == 1) c.disagreement = disagreement(first);
     if (whole_period(schedule)) find_stationary(matrices, c);
     count_messages(matrices, c);
     return c;

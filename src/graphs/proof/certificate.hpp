@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/json.hpp"
+#include "graphs/proof/measures.hpp"
 #include "graphs/schedule.hpp"
 
 namespace dbench::graphs {
@@ -31,6 +32,8 @@ struct Certificate {
     std::optional<double> rate;
     double gamma = 0;  ///< The gamma at which effective_neighbours is computed.
     std::optional<double> effective_neighbours;  ///< n_W(gamma) of W_0.
+    /// How far replicas stay apart on W_0; without a value if the graph is a sequence.
+    Disagreement disagreement;
     /// Smallest and largest n pi_i. pi are the weights of the mean to which all replicas converge
     /// (if only row stochastic) or those of push-sum (if only column stochastic). Both are 1 if
     /// doubly stochastic.

@@ -53,6 +53,10 @@ base::Json to_json(const Certificate& c) {
     out["iterations_to_1e3"] = or_null(c.iterations_to_1e3);
     out["rate"] = or_null(c.rate);
     out["effective_neighbours"] = {{"gamma", c.gamma}, {"value", or_null(c.effective_neighbours)}};
+    out["disagreement"] = {{"noise", or_null(c.disagreement.noise)},
+                           {"beta", kMomentum},
+                           {"momentum", or_null(c.disagreement.momentum)},
+                           {"lasting", or_null(c.disagreement.lasting)}};
     out["stationary"] = {{"min", or_null(c.stationary_min)}, {"max", or_null(c.stationary_max)}};
     out["messages"] = c.messages;
     out["models_sent"] = c.models_sent;
@@ -88,6 +92,13 @@ std::string to_text(const Certificate& c) {
          certificate_body(c.iterations_to_1e3, c.connected ? "not resolved" : "never"));
     line("effective neighbours", certificate_body(c.effective_neighbours) +
                                      " (gamma = " + certificate_body(std::optional(c.gamma)) + ")");
+    if (c.disagreement.lasting) {
+        line("disagreement", "noise " + certificate_body(c.disagreement.noise, "infinite") +
+                                 ", with momentum " + certificate_body(std::optional(kMomentum)) +
+                                 " " + certificate_body(c.disagreement.momentum, "infinite") +
+                                 ", lasting differences " +
+                                 certificate_body(c.disagreement.lasting));
+    }
     if (!(c.row_stochastic && c.column_stochastic)) {
         line("weights in the limit", c.stationary_min
                                          ? certificate_body(c.stationary_min) + " to " +

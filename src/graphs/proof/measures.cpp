@@ -32,7 +32,70 @@ std::optional<std::vector<double>> squared_moduli(const MatrixPtr& matrix) {
     return squares;
 }
 
+constexpr double kNormal = 1e-12;    // rounding error of rows' sums, and of W W' - W' W
+constexpr double kInfinite = 1e-12;  // a 1 - |lambda| below it is the rounding error of a 0
+
+bool rows_sum_to_1(const Matrix& matrix) {
+    for (int i = 0; i < matrix.size(); ++i) {
+        double sum = 0;
+        for (const Link& link : matrix.in(i)) sum += link.weight;
+        if (std::abs(sum - 1) > kNormal) return false;
+    }
+    return true;
+}
+
+// Removes the value that is closest to 0, which belongs to the mean.
+void remove_mean(std::vector<std::complex<double>>& gaps) {
+    gaps.erase(std::min_element(gaps.begin(), gaps.end(), [](const auto& a, const auto& b) {
+        return std::abs(a) < std::abs(b);
+    }));
+}
+
 }  // namespace
+
+std::optional<std::vector<std::complex<double>>> gaps_of_modes(const MatrixPtr& matrix) {
+    const int n = matrix->size();
+    if (const auto closed = matrix->spectrum()) {
+        return std::vector<std::complex<double>>(closed->values.begin() + 1, closed->values.end());
+    }
+    if (!rows_sum_to_1(*matrix)) return std::nullopt;
+    std::vector<std::complex<double>> gaps;
+    if (is_symmetric(*matrix)) {
+        if (n > kSymmetricDense) return std::nullopt;
+        for (const double value : matrix->eigenvalues()) gaps.emplace_back(1 - value);
+    } else {
+        if (n > kGeneralDense) return std::nullopt;
+        const Eigen::MatrixXd w(sparse(*matrix));
+        if ((w * w.transpose() - w.transpose() * w).cwiseAbs().maxCoeff() > kNormal) {
+            return std::nullopt;
+        }
+        const auto values = eigenvalues(w);
+        if (!values) return std::nullopt;
+        for (const auto& value : *values) gaps.push_back(1.0 - value);
+    }
+    remove_mean(gaps);
+    return gaps;
+}
+
+Disagreement disagreement(const MatrixPtr& matrix) {
+    const auto gaps = gaps_of_modes(matrix);
+    if (!gaps) return {};
+    double noise = 0, momentum = 0, lasting = 0;
+    bool settles = true;
+    for (const auto& gap : *gaps) {
+        if (std::abs(gap) < kInfinite) return {};
+        // 1 - |lambda|^2 without losing the digits of a small gap.
+        const double below_one = 2 * gap.real() - std::norm(gap);
+        settles &= below_one > kInfinite;
+        noise += 1 / below_one;
+        const double square = 1 - below_one;
+        const double filtered = std::norm(1 - kMomentum + kMomentum * gap);
+        momentum += (1 - kMomentum * kMomentum * square) / (below_one * filtered);
+        lasting += 1 / std::norm(gap);
+    }
+    if (!settles) return {.noise = {}, .momentum = {}, .lasting = lasting};
+    return {noise, momentum, lasting};
+}
 
 std::optional<double> effective_neighbours(const MatrixPtr& matrix, double gamma) {
     const auto squares = squared_moduli(matrix);

@@ -93,7 +93,7 @@ TEST_CASE("the graphs of a sequence count together", "[graphs]") {
 TEST_CASE("all graphs of the table let replicas agree", "[graphs]") {
     for (const GraphEntry& entry : graph_table()) {
         for (const int n : {1, 2, 3, 4, 8, 12, 16, 36, 64}) {
-            // Of two replicas only one takes part by default, so nothing is ever exchanged.
+            // By default only one of two replicas takes part, so nothing is ever exchanged.
             if (entry.name == "participation" && n == 2) continue;
             std::unique_ptr<Schedule> schedule;
             try {

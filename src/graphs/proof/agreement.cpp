@@ -89,7 +89,7 @@ std::string listed_replicas(const std::vector<int>& replicas) {
 }
 
 // Describes the smallest part of a graph that is in several parts.
-Disagreement describe(Parts& parts, int n) {
+AgreementObstacle describe(Parts& parts, int n) {
     std::vector<int> size(n, 0);
     for (int i = 0; i < n; ++i) ++size[parts.find(i)];
     int smallest = -1, alone = 0, last_linked = -1;
@@ -106,7 +106,7 @@ Disagreement describe(Parts& parts, int n) {
         if (parts.find(i) == smallest) members.push_back(i);
     }
     const bool single = size[smallest] == 1;
-    Disagreement out;
+    AgreementObstacle out;
     out.reason = listed_replicas(members) + (single ? " exchanges" : " exchange") +
                  " nothing with the others (the graph of " + std::to_string(n) +
                  " replicas is in " + std::to_string(parts.count()) +
@@ -144,18 +144,18 @@ std::vector<bool> reached_from_0(const std::vector<std::shared_ptr<const Matrix>
 }
 
 // Finds two replicas of a graph in one part such that no path leads from one to the other.
-std::optional<Disagreement> find_one_way(
+std::optional<AgreementObstacle> find_one_way(
     const std::vector<std::shared_ptr<const Matrix>>& matrices) {
     for (const bool forwards : {true, false}) {
         const auto seen = reached_from_0(matrices, forwards);
         const auto missed = std::find(seen.begin(), seen.end(), false);
         if (missed == seen.end()) continue;
         const int other = static_cast<int>(missed - seen.begin());
-        return Disagreement{"no path of links leads from replica " +
-                                std::to_string(forwards ? 0 : other) + " to replica " +
-                                std::to_string(forwards ? other : 0) +
-                                ", so what one of them learns never reaches the other",
-                            "add links in the other direction"};
+        return AgreementObstacle{"no path of links leads from replica " +
+                                     std::to_string(forwards ? 0 : other) + " to replica " +
+                                     std::to_string(forwards ? other : 0) +
+                                     ", so what one of them learns never reaches the other",
+                                 "add links in the other direction"};
     }
     return {};
 }
@@ -212,7 +212,7 @@ std::vector<int> reach_of_period(const std::vector<std::shared_ptr<const Matrix>
 }
 
 // Finds matrices without weights on the diagonal that carry parameters around, such as a rotation.
-std::optional<Disagreement> find_rotation(
+std::optional<AgreementObstacle> find_rotation(
     const std::vector<std::shared_ptr<const Matrix>>& matrices) {
     bool positive = true, negative = false;
     for (const auto& matrix : matrices) {
@@ -227,7 +227,7 @@ std::optional<Disagreement> find_rotation(
         if (matrices.size() > 1) return {};
         const auto least = lambda_min(matrices.front());
         if (!least || *least > -1 + 1e-12) return {};
-        return Disagreement{
+        return AgreementObstacle{
             "the weights are so large that averaging does not reduce disagreement "
             "(the mixing matrix has an eigenvalue of -1 or below)",
             "use smaller weights, or a rule such as \"weights\": \"metropolis\""};
@@ -236,16 +236,16 @@ std::optional<Disagreement> find_rotation(
     const int64_t divisor =
         cycle_divisor(n, [&matrices](int i) { return reach_of_period(matrices, i); });
     if (divisor == 1) return {};
-    return Disagreement{divisor == 0 ? "replicas pass their parameters around in separate circles"
-                                     : "replicas only pass their parameters around (in " +
-                                           std::to_string(divisor) +
-                                           " groups that take turns: a spectral gap of "
-                                           "0), so they never agree",
-                        remedy};
+    return AgreementObstacle{
+        divisor == 0 ? "replicas pass their parameters around in separate circles"
+                     : "replicas only pass their parameters around (in " + std::to_string(divisor) +
+                           " groups that take turns: a spectral gap of "
+                           "0), so they never agree",
+        remedy};
 }
 
 // Judges a sequence that is drawn at random, by its expectation or by some of its rounds.
-std::optional<Disagreement> find_in_drawn(const Schedule& graph) {
+std::optional<AgreementObstacle> find_in_drawn(const Schedule& graph) {
     const Schedule* source = graph.drawn_from();
     if (source) {
         if (auto found = find_disagreement(*source)) return found;
@@ -258,12 +258,13 @@ std::optional<Disagreement> find_in_drawn(const Schedule& graph) {
             if (matrix->in(i).size() > 1) return {};
         }
     }
-    return Disagreement{"no replica exchanges anything", "let at least two replicas take part"};
+    return AgreementObstacle{"no replica exchanges anything",
+                             "let at least two replicas take part"};
 }
 
 }  // namespace
 
-std::optional<Disagreement> find_disagreement(const Schedule& graph) {
+std::optional<AgreementObstacle> find_disagreement(const Schedule& graph) {
     if (graph.size() == 1) return {};
     std::vector<const Schedule*> parts;
     if (const StagedSchedule* staged = graph.staged()) {
@@ -272,7 +273,7 @@ std::optional<Disagreement> find_disagreement(const Schedule& graph) {
         parts.push_back(&graph);
     }
     Parts all(graph.size());
-    std::optional<Disagreement> first;
+    std::optional<AgreementObstacle> first;
     for (const Schedule* part : parts) {
         const Examined found = examined(*part);
         if (!found.whole) {

@@ -95,7 +95,7 @@ Placement node_major_placement(const std::vector<std::string>& hosts) {
 Placement read_placement(const std::string& path, int ranks) {
     Placement slots;
     std::vector<bool> taken(static_cast<size_t>(ranks), false);
-    for (const auto& row : read_numbers(path)) {
+    for (const auto& row : read_numbers(path, "write the number of a slot for each rank")) {
         for (const double value : row) {
             const std::string name = base::short_text(Json(value));
             if (value != std::floor(value) || value < 0 || value >= ranks) {

@@ -80,7 +80,8 @@ NumberTable parse_npy(const std::string& content, const std::string& path) {
     return table;
 }
 
-NumberTable parse_text(const std::string& content, const std::string& path) {
+NumberTable parse_text(const std::string& content, const std::string& path,
+                       const std::string& remedy) {
     NumberTable table;
     refuse_other_formats(content, path);
     size_t line = 0;
@@ -107,8 +108,8 @@ NumberTable parse_text(const std::string& content, const std::string& path) {
             if (error != std::errc() || !std::isfinite(value) || !ends) {
                 refuse(path, "line " + std::to_string(line) + ": '" + word_at(word, stop) +
                                  "' is not a finite number (rows are numbers separated by blanks "
-                                 "or commas, comments begin with #): number the nodes from 0; "
-                                 "networkx does so by nx.convert_node_labels_to_integers(G)");
+                                 "or commas, comments begin with #): " +
+                                 remedy);
             }
             row.push_back(value);
             at = next;
@@ -119,7 +120,8 @@ NumberTable parse_text(const std::string& content, const std::string& path) {
     return table;
 }
 
-NumberTable read_numbers(const std::string& path, std::vector<base::InputDigest>* inputs) {
+NumberTable read_numbers(const std::string& path, const std::string& remedy,
+                         std::vector<base::InputDigest>* inputs) {
     const std::string content = base::read_text(path);
     const auto same_path = [&](const base::InputDigest& each) { return each.path == path; };
     if (inputs && std::none_of(inputs->begin(), inputs->end(), same_path)) {
@@ -127,7 +129,7 @@ NumberTable read_numbers(const std::string& path, std::vector<base::InputDigest>
     }
     return content.rfind("\x93NUMPY", 0) == 0
                ? parse_npy(content, path)
-               : parse_text(base::without_byte_order_mark(content, path), path);
+               : parse_text(base::without_byte_order_mark(content, path), path, remedy);
 }
 
 }  // namespace dbench::graphs

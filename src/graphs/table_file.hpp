@@ -14,12 +14,15 @@ using NumberTable = std::vector<std::vector<double>>;
 /// Reads a file of numbers. A file that starts with NumPy's magic bytes is a .npy array of one or
 /// two dimensions (float, int, bool, either order). Any other file is text: numbers separated by
 /// blanks, tabs, commas or semicolons, one row per line, with `#` comments. Throws UserError that
-/// names the file, the line and a remedy. Adds the file's digest to `inputs`, unless that is null
+/// names the file, the line and `remedy`. Adds the file's digest to `inputs`, unless that is null
 /// or has the path already.
-NumberTable read_numbers(const std::string& path, std::vector<base::InputDigest>* inputs = nullptr);
+NumberTable read_numbers(const std::string& path, const std::string& remedy,
+                         std::vector<base::InputDigest>* inputs = nullptr);
 
-/// Parse a file's content; `path` names the file in errors.
+/// Parse a file's content; `path` names the file in errors, and `remedy` says what to do about a
+/// word that is not a number.
 NumberTable parse_npy(const std::string& content, const std::string& path);
-NumberTable parse_text(const std::string& content, const std::string& path);
+NumberTable parse_text(const std::string& content, const std::string& path,
+                       const std::string& remedy);
 
 }  // namespace dbench::graphs

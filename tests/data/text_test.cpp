@@ -156,6 +156,7 @@ TEST_CASE("text reads the bytes of a file and uses the last tenth for testing") 
     test::write_file(path, bytes("\xff\xfe"
                                  "0123456789abcdefghi"));
     CHECK_THAT(refusal([&] { load(head + "}"); }), ContainsSubstring("a.txt: is a text in UTF-16"));
+    test::write_file(path, bytes("0123456789abcdefghi\xff"));
 
     test::write_file(folder / "empty.txt", {});
     CHECK_THAT(refusal([] { load(R"({"type": "text", "path": "empty.txt"})"); }),

@@ -128,5 +128,5 @@ TEST_CASE("a placement from a file is a permutation of the ranks", "[graphs]") {
     CHECK_THAT(refused("0 1 0.5"), ContainsSubstring("0.5 is not a slot"));
     CHECK_THAT(refused("0 1 1"), ContainsSubstring("slot 1 is given twice"));
     CHECK_THAT(refused("0 1"), ContainsSubstring("has 2 slots for 3 ranks"));
-    CHECK_THAT(refused("0 one 2"), ContainsSubstring("line 1: not a finite number"));
+    CHECK_THAT(refused("0 one 2"), ContainsSubstring("line 1: 'one' is not a finite number"));
 }

@@ -239,7 +239,9 @@ std::unique_ptr<Schedule> make_file(const FileSpec& spec, const GraphContext& co
                                     const std::string& pointer) {
     const std::string& path = spec.path;
     base::check_path_text(path, pointer + "/path");
-    const NumberTable table = read_numbers(path, context.inputs.get());
+    const NumberTable table = read_numbers(
+        path, "number the nodes from 0; networkx does so by nx.convert_node_labels_to_integers(G)",
+        context.inputs.get());
     const bool square = is_matrix(table, static_cast<size_t>(context.n));
     if (spec.format == FileFormat::matrix && !square) {
         throw base::UserError(path + ": not a matrix of " + std::to_string(context.n) +

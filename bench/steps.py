@@ -71,11 +71,11 @@ def start(folder, name, changes, launcher=()):
 
 
 def apart(folder, replicas):
-    """Return a graph without edges (W = I), with which nothing is exchanged."""
+    """Return the keys of a spec whose graph has no edges (W = I): nothing is exchanged."""
     path = Path(folder).resolve() / "identity.txt"
     path.write_text("".join(" ".join(str(int(i == j)) for j in range(replicas)) + "\n"
                             for i in range(replicas)))
-    return {"type": "file", "path": str(path)}
+    return {"graph": {"type": "file", "path": str(path)}, "allow_disconnected": True}
 
 
 def times(folder, name, parts=("step_time",), warm_up=WARM_UP):

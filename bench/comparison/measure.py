@@ -45,7 +45,7 @@ class Run:
                    "profile": steps.NOTHING_RECORDED,
                    "length": {"iterations": self.warm_up + self.iterations}}
         if case.exchange == "none":
-            changes["graph"] = steps.apart(folder, self.ranks)
+            changes.update(steps.apart(folder, self.ranks))
         return changes
 
     def settings(self, case, model, store):

@@ -67,7 +67,7 @@ def ranks(bench):
         given = {**ratios.spec(setting, "resnet20", setting.ranks, 128), "reduction": "library",
                  **kinds[name]}
         if name == "none":
-            given["graph"] = steps.apart(setting.folder, setting.ranks)
+            given.update(steps.apart(setting.folder, setting.ranks))
         if name != "C_complete":
             given.pop("implementation")
         return {"status": OK, **ratios.milliseconds(setting, f"ranks-{name}", given, 200,

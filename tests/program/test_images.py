@@ -49,7 +49,8 @@ def test_recipes_learn_alike_under_all_implementations(dbench, recipe):
     """The loss falls when training repeats the same few images."""
     data = folder_with("cifar-10-batches-bin")
     batch, iterations = RECIPES[recipe]
-    settings = [f'/length={{"iterations": {iterations}}}', f"/data/batch_size={batch}",
+    settings = ["/replicas=4", f'/length={{"iterations": {iterations}}}',
+                f"/data/batch_size={batch}",
                 f'/data/limit={{"train": {4 * batch}, "test": 2}}', '/schedule="constant"',
                 '/evaluate={"every": null, "replicas": 1}', "/optimizer/lr=0.02"]
     words = [word for setting in settings for word in ("--set", setting)]
@@ -67,7 +68,7 @@ def test_recipes_learn_alike_under_all_implementations(dbench, recipe):
 def test_photographs_reach_resnet50(dbench):
     data = folder_with("imagenet-sample")
     path = ROOT / "configs" / "applications" / "resnet50-imagenet-small" / "D_ring.json"
-    settings = ["/length/iterations=5", "/data/batch_size=3", "/data/augment=false",
+    settings = ["/replicas=4", "/length/iterations=5", "/data/batch_size=3", "/data/augment=false",
                 '/data/limit={"train": 12, "test": 2}']
     words = [word for setting in settings for word in ("--set", setting)]
     out = dbench.run(path, "out.h5", *words, ranks=2, env={"DBENCH_DATA": data})

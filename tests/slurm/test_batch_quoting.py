@@ -128,6 +128,10 @@ def test_paths_and_site_words_are_never_run_and_arrive_as_they_were(quick, scrip
         site = {**dict.fromkeys(WORDS, name), "launcher": ["launch", name], "step": [name],
                 "gpu_step": [name], "gpu_launch": [name], "sbatch": ["--comment=" + name]}
         text = script({"output": output}, site, packed)
+        if text is None:  # a path with a shell's notation or a placeholder is refused
+            assert set(name) & set("$~{"), name
+            output = os.path.abspath(quick.folder / "results" / "plain")
+            text = script({"output": output}, site, packed)
         launched, ran = run(quick, text)
         assert launched[:3] == ([name] * 3 if packed else [name, name, "-n"])
         assert ran == ["run", f"{output}/.sweep/specs/s1.json", "--output", f"{output}/s1.h5",

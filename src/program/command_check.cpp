@@ -205,15 +205,15 @@ void warn_of_length(const PreparedRun& s, const train::Estimates& e) {
 std::vector<std::string> warnings_of(const comm::World& world, const PreparedRun& s,
                                      const train::Estimates& e) {
     auto all = s.session->warnings(e);
-    const std::string memory =
-        memory_obstacle({e.memory_bytes, s.device.get()}, world.local_size());
-    if (!memory.empty()) all.push_back(memory);
     if (s.graph) {
         const std::string same =
             graphs::coincidence_text(graphs::graph_title(s.spec.graph), s.graph->size(),
                                      graphs::coincidences(*s.graph, s.spec.graph));
         if (!same.empty()) all.push_back("/graph: " + same);
     }
+    const std::string memory =
+        memory_obstacle({e.memory_bytes, s.device.get()}, world.local_size());
+    if (!memory.empty()) all.push_back(memory);
     if (!s.device->is_host() && !s.device->gpu()) {
         all.push_back("/device: there is no GPU on " + world.host() +
                       ", so the size of its memory is unknown");

@@ -18,7 +18,7 @@ LONG = {"replicas": 4, "length": {"iterations": 1000000}, "evaluate": {"every": 
         "delays": [{"seconds": 0.005}]}
 
 
-def wait_for_rows(path, rows=1, seconds=60):
+def wait_for_rows(path, rows=1, seconds=120):
     """Wait until a reader of the growing file sees `rows` iterations."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

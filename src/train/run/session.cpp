@@ -291,7 +291,8 @@ std::vector<std::pair<std::string, std::string>> Session::data_sizes() const {
     const data::DataSets& data = impl_->data;
     std::string shape;
     for (const int64_t length : data.train->shape()) {
-        shape += (shape.empty() ? "" : "x") + std::to_string(length);
+        if (!shape.empty()) shape += "x";
+        shape += std::to_string(length);
     }
     const int64_t validation = data.validation ? data.validation->size() : 0;
     return {{"training samples", std::to_string(data.train->size())},

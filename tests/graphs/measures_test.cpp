@@ -50,18 +50,23 @@ TEST_CASE("ring lattices with the effective neighbours of the exponential graph"
     CHECK(closest(1008) == 48);
 }
 
+/// Returns the matrix of a graph without its closed form, so that eigenvalues are computed.
+static MatrixPtr copy_by_entries(const char* type, int n) {
+    const auto w = dense(type, n);
+    std::vector<MatrixEntry> entries;
+    for (int i = 0; i < n; ++i) {
+        for (int j = 0; j < n; ++j) {
+            if (w(i, j) != 0) entries.push_back({i, j, w(i, j)});
+        }
+    }
+    return explicit_matrix(n, entries);
+}
+
 TEST_CASE("closed and numeric eigenvalues give the same effective neighbours", "[graphs]") {
     for (const auto* type : {"ring", "torus", "exponential", "star", "one_way_ring", "hypercube"}) {
         const int n = 16;
-        const auto w = dense(type, n);
-        std::vector<MatrixEntry> entries;
-        for (int i = 0; i < n; ++i) {
-            for (int j = 0; j < n; ++j) {
-                if (w(i, j) != 0) entries.push_back({i, j, w(i, j)});
-            }
-        }
         INFO(type);
-        CHECK(effective_neighbours(explicit_matrix(n, entries), 0.9).value() ==
+        CHECK(effective_neighbours(copy_by_entries(type, n), 0.9).value() ==
               Approx(neighbours(type, n, 0.9)).epsilon(1e-9));
     }
 }
@@ -108,14 +113,7 @@ TEST_CASE("disagreement is what iterating noise through W and momentum gives", "
 TEST_CASE("closed and numeric eigenvalues give the same disagreement", "[graphs]") {
     for (const auto* type : {"ring", "torus", "exponential", "star", "one_way_ring", "hypercube"}) {
         const int n = 16;
-        const auto w = dense(type, n);
-        std::vector<MatrixEntry> entries;
-        for (int i = 0; i < n; ++i) {
-            for (int j = 0; j < n; ++j) {
-                if (w(i, j) != 0) entries.push_back({i, j, w(i, j)});
-            }
-        }
-        const auto numeric = disagreement(explicit_matrix(n, entries));
+        const auto numeric = disagreement(copy_by_entries(type, n));
         const auto closed = certify(*make(type, n), "").disagreement;
         INFO(type);
         CHECK(numeric.noise.value() == Approx(closed.noise.value()).epsilon(1e-9));

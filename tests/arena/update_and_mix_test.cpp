@@ -215,8 +215,8 @@ TEST_CASE("one pass does not depend on the ranges of columns") {
 }
 
 TEST_CASE("tiles fit in a block's scratch memory up to the maximum number of rows") {
-    CHECK(mixing_width(DType::float32, 16, kAtc, false) == 1024);
-    CHECK(mixing_width(DType::float32, 16, kAwc, false) == 512);
+    CHECK(mixing_width(DType::float32, 16, kAtc, false) == 512);
+    CHECK(mixing_width(DType::float32, 16, kAwc, false) == 256);
     CHECK(mixing_width(DType::float32, 1008, kAtc, false) == 16);
     CHECK(mixing_width(DType::float32, 1008, kAwc, false) == 0);
     CHECK(mixing_width(DType::float32, 16, kAtc, true) >= 256);

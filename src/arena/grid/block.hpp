@@ -14,6 +14,9 @@
 //     for_each(count, work)             work(c) for c in [0, count), in any order
 //     for_threads(count, work)          same for long work: one thread per c, so at most kThreads
 //     for_groups<k>(groups, work)       work(g, j) for g in [0, groups), j in [0, k)
+//     for_some<k>(count, work)          work(c, n) for c = 0, k, 2 k, ... with n elements each: k,
+//     or
+//                                       fewer at the end
 //     for_rows(rows, count, work)       work(i)(c) for i in [0, rows), c in [0, count)
 //     for_packs<T>(rows, count, work)   same, but c may be a pack of several elements T (pack.hpp)
 //     for_packs<T>(rows, count, read, work)   work(i)(c, read(i)(c)); some reads run ahead of the
@@ -22,6 +25,7 @@
 //     add_squares<T>(lanes, count, read, work)    work(c, read(c))^2, with c as in for_packs
 //     add_up_of<Summand>(lanes, count, x)   Summand::of of an array's elements into their lanes
 //     add_products(lanes, count, x, y)  x[c] y[c], in float64
+//     add_in_order(count, values, done) done(values[0] + values[1] + ...), called by one thread
 //     scratch<V>(count)                 uninitialised memory of this block, 64-byte aligned
 //     prefetch(data, count)             data that the next block will read
 //     copy_non_temporal(count, from, to)
@@ -132,6 +136,14 @@ public:
             [=](int64_t i) DBENCH_INLINE_LAMBDA { return after(work(i)); });
     }
 
+    template <int kCount, class Work>
+    DBENCH_INLINE void for_some(int64_t count, const Work& work) {
+        derived().for_each((count + kCount - 1) / kCount, [=](int64_t g) DBENCH_INLINE_LAMBDA {
+            const int64_t left = count - g * kCount;
+            work(g * kCount, left < kCount ? static_cast<int>(left) : kCount);
+        });
+    }
+
     template <class Value>
     DBENCH_INLINE void add_squares(Lanes& lanes, int64_t count, const Value& value) {
         using V = decltype(value(int64_t{}));
@@ -169,6 +181,24 @@ public:
                 stage[c] = static_cast<double>(x[begin + c]) * static_cast<double>(y[begin + c]);
             });
         });
+    }
+
+    template <class Done>
+    DBENCH_INLINE void add_in_order(int64_t count, const double* values, const Done& done) {
+        constexpr int64_t kMost = kStage - 1;
+        double* const stage = static_cast<double*>(stage_);
+        double* const sum = stage + kMost;
+        derived().for_each(1, [=](int64_t) { *sum = 0; });
+        for (int64_t begin = 0; begin < count; begin += kMost) {
+            const int64_t left = count - begin, here = left < kMost ? left : kMost;
+            derived().for_each(here, [=](int64_t c) { stage[c] = values[begin + c]; });
+            derived().for_each(1, [=](int64_t) {
+                double now = *sum;
+                for (int64_t c = 0; c < here; ++c) now += stage[c];
+                *sum = now;
+            });
+        }
+        derived().for_each(1, [=](int64_t) { done(*sum); });
     }
 
     /// Each thread sums one part, then goes through its part again with the sum of all earlier

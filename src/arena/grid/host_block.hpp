@@ -41,6 +41,12 @@ public:
     DBENCH_INLINE void for_rows(int64_t rows, int64_t count, const Work& work) const {
         for (int64_t i = 0; i < rows; ++i) for_each(count, work(i));
     }
+    template <int kCount, class Work>
+    DBENCH_INLINE void for_some(int64_t count, const Work& work) const {
+        for (int64_t c = 0; c < count; c += kCount) {
+            work(c, static_cast<int>(std::min<int64_t>(kCount, count - c)));
+        }
+    }
     template <class T, class Work>
     DBENCH_INLINE void for_packs(int64_t rows, int64_t count, const Work& work) const {
         for_rows(rows, count, work);
@@ -82,6 +88,13 @@ public:
         arena::add_up<Identity>(lanes, count, [=](int64_t c) DBENCH_INLINE_LAMBDA {
             return static_cast<double>(x[c]) * static_cast<double>(y[c]);
         });
+    }
+
+    template <class Done>
+    DBENCH_INLINE void add_in_order(int64_t count, const double* values, const Done& done) const {
+        double sum = 0;
+        for (int64_t c = 0; c < count; ++c) sum += values[c];
+        done(sum);
     }
 
     template <class V>

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "arena/loops.hpp"
@@ -51,6 +52,9 @@ struct alignas(kCount * sizeof(T)) Pack {
     friend DBENCH_INLINE Pack larger(Pack a, Pack b) {
         return each(a, b, [](T x, T y) DBENCH_INLINE_LAMBDA { return x > y ? x : y; });
     }
+    friend DBENCH_INLINE Pack smaller(Pack a, Pack b) {
+        return each(a, b, [](T x, T y) DBENCH_INLINE_LAMBDA { return x < y ? x : y; });
+    }
 
 private:
     template <class Rule>
@@ -65,6 +69,9 @@ private:
 /// Returns a if it is larger than b, else b. This also holds if one of them is a NaN.
 DBENCH_INLINE float larger(float a, float b) { return a > b ? a : b; }
 DBENCH_INLINE double larger(double a, double b) { return a > b ? a : b; }
+/// Returns a if it is smaller than b, else b. This also holds if one of them is a NaN.
+DBENCH_INLINE float smaller(float a, float b) { return a < b ? a : b; }
+DBENCH_INLINE double smaller(double a, double b) { return a < b ? a : b; }
 
 /// Returns c, but hides its origin from nvcc. nvcc otherwise decomposes the expressions that it can
 /// compute an address from and no longer sees that four stores are adjacent.
@@ -73,6 +80,22 @@ DBENCH_INLINE int opaque_index(int c) {
     asm("" : "+r"(c));
 #endif
     return c;
+}
+
+DBENCH_INLINE double as_doubles(float value) { return value; }
+DBENCH_INLINE double as_doubles(double value) { return value; }
+template <class T, int kCount>
+DBENCH_INLINE Pack<double, kCount> as_doubles(Pack<T, kCount> values) {
+    Pack<double, kCount> out;
+    DBENCH_UNROLL
+    for (int k = 0; k < kCount; ++k) out.of[k] = values.of[k];
+    return out;
+}
+
+/// True if a pack may begin at this address.
+template <class T>
+DBENCH_INLINE bool begins_pack(const T* at) {
+    return reinterpret_cast<uintptr_t>(at) % 16 == 0;
 }
 
 /// An array that begins at a multiple of 16 bytes and can be indexed by elements and by packs.
@@ -103,6 +126,48 @@ private:
 
     T* first_ = nullptr;
 };
+
+/// Reads the first `count` of kCount adjacent numbers from any address; the others become 0. Reads
+/// packs if the address allows it.
+template <class T, int kCount>
+DBENCH_INLINE void load_some(const T* from, int count, T (&values)[kCount]) {
+    constexpr int kPack = 16 / static_cast<int>(sizeof(T));
+    static_assert(kCount % kPack == 0);
+    if (count >= kCount && begins_pack(from)) {
+        DBENCH_UNROLL
+        for (int j = 0; j < kCount; j += kPack) {
+            const Pack<T, kPack> pack = *reinterpret_cast<const Pack<T, kPack>*>(from + j);
+            DBENCH_UNROLL
+            for (int k = 0; k < kPack; ++k) values[j + k] = pack.of[k];
+        }
+        return;
+    }
+    DBENCH_UNROLL
+    for (int j = 0; j < kCount; ++j) {
+        values[j] = T{};
+        if (j < count) std::memcpy(&values[j], from + j, sizeof(T));
+    }
+}
+/// Writes the first `count` of kCount adjacent numbers to any address.
+template <class T, int kCount>
+DBENCH_INLINE void store_some(const T (&values)[kCount], int count, void* to) {
+    constexpr int kPack = 16 / static_cast<int>(sizeof(T));
+    static_assert(kCount % kPack == 0);
+    if (count >= kCount && begins_pack(static_cast<const T*>(to))) {
+        DBENCH_UNROLL
+        for (int j = 0; j < kCount; j += kPack) {
+            Pack<T, kPack> pack;
+            DBENCH_UNROLL
+            for (int k = 0; k < kPack; ++k) pack.of[k] = values[j + k];
+            static_cast<Pack<T, kPack>*>(to)[j / kPack] = pack;
+        }
+        return;
+    }
+    DBENCH_UNROLL
+    for (int j = 0; j < kCount; ++j) {
+        if (j < count) std::memcpy(static_cast<T*>(to) + j, &values[j], sizeof(T));
+    }
+}
 
 /// Minimum number of blocks of a kernel with packs that run on a multiprocessor at a time: enough
 /// pending requests to keep the memory busy, and few enough that there are registers for all

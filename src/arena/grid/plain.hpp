@@ -20,6 +20,12 @@ struct ColumnGrid {
         const int64_t begin = columns.begin + index % in_row() * kWidth;
         return {begin, std::min(begin + kWidth, columns.end)};
     }
+    /// Calls work(c), or work(c, read(c)), for the elements or packs c of a part.
+    template <class T, class Block, class... Work>
+    static DBENCH_INLINE void for_elements(Block& block, const Columns& part, const Work&... work) {
+        block.template for_packs<T>(1, part.count(),
+                                    [=](int64_t) DBENCH_INLINE_LAMBDA { return work; }...);
+    }
 };
 
 template <class T>
@@ -33,8 +39,9 @@ struct Zero {
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
         const Columns part = grid.part(index);
-        T* const x = rows.row<T>(grid.row(index)) + part.begin;
-        block.for_each(part.count(), [=](int64_t c) DBENCH_INLINE_LAMBDA { x[c] = 0; });
+        const Elements<T> x(rows.row<T>(grid.row(index)) + part.begin);
+        grid.for_elements<T>(
+            block, part, [=](auto c) DBENCH_INLINE_LAMBDA { x[c] = Value<T, decltype(c)>(T{0}); });
     }
 };
 
@@ -49,9 +56,11 @@ struct Copy {
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
         const Columns part = grid.part(index);
-        const T* const x = from.row<T>(grid.row(index)) + part.begin;
-        T* const out = to.row<T>(grid.row(index)) + part.begin;
-        block.for_each(part.count(), [=](int64_t c) DBENCH_INLINE_LAMBDA { out[c] = x[c]; });
+        const Elements<const T> x(from.row<T>(grid.row(index)) + part.begin);
+        const Elements<T> out(to.row<T>(grid.row(index)) + part.begin);
+        grid.for_elements<T>(
+            block, part, [=](auto c) DBENCH_INLINE_LAMBDA { return x[c]; },
+            [=](auto c, auto value) DBENCH_INLINE_LAMBDA { out[c] = value; });
     }
 };
 
@@ -67,9 +76,11 @@ struct Scale {
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
         const Columns part = grid.part(index);
-        T* const x = rows.row<T>(grid.row(index)) + part.begin;
+        const Elements<T> x(rows.row<T>(grid.row(index)) + part.begin);
         const T by = factor;
-        block.for_each(part.count(), [=](int64_t c) DBENCH_INLINE_LAMBDA { x[c] *= by; });
+        grid.for_elements<T>(
+            block, part, [=](auto c) DBENCH_INLINE_LAMBDA { return Value<T, decltype(c)>(x[c]); },
+            [=](auto c, auto value) DBENCH_INLINE_LAMBDA { x[c] = value * by; });
     }
 };
 

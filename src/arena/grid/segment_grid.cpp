@@ -10,7 +10,8 @@ SegmentGrid::SegmentGrid(const Layout& layout, int64_t rows, Columns columns, do
       all(static_cast<int64_t>(layout.segments().size())),
       columns(columns),
       rows(rows),
-      squared(squared) {
+      squared(squared),
+      in_block(squared && !queue.immediate() ? kThreads / kLanes : 1) {
     const Segment* const begin = layout.segments().data();
     const Segment* const end = begin + all;
     const auto ends_before = [](int64_t column, const Segment& s) { return column < s.end; };

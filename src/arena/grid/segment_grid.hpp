@@ -26,14 +26,22 @@ struct SegmentGrid {
     int64_t first, count;     ///< The segments with elements in `columns`.
     Columns columns;
     int64_t rows;
-    double* squared;  ///< [rows, all]: sums of squares of whole segments; null if not requested.
+    double* squared;   ///< [rows, all]: sums of squares of whole segments; null if not requested.
+    int64_t in_block;  ///< Pieces per block: several if a thread of a device processes one lane.
 
     /// Throws if `squared` is not null and `columns` cuts a segment. `rows` is the number of rows.
     SegmentGrid(const Layout& layout, int64_t rows, Columns columns, double* squared, Queue& queue);
 
-    constexpr int64_t blocks() const { return rows * count; }
-    constexpr int64_t scratch_bytes() const { return squared ? scratch_for<Lanes>(1) : 0; }
-    /// Returns the part of a segment that block `index` processes.
+    /// Returns this grid for a kernel whose blocks process one piece each.
+    SegmentGrid with_a_block_per_piece() const {
+        SegmentGrid grid = *this;
+        grid.in_block = 1;
+        return grid;
+    }
+    constexpr int64_t pieces() const { return rows * count; }
+    constexpr int64_t blocks() const { return (pieces() + in_block - 1) / in_block; }
+    constexpr int64_t scratch_bytes() const { return squared ? scratch_for<Lanes>(in_block) : 0; }
+    /// Returns piece `index`: the columns of one segment in one row.
     constexpr Piece piece(int64_t index) const {
         const int64_t row = index / count, segment = first + index % count;
         const Segment& s = segments[segment];
@@ -57,60 +65,95 @@ struct SegmentGrid {
         block.for_each(1, [=](int64_t) DBENCH_INLINE_LAMBDA { *to = total(*lanes); });
     }
 
-    /// Computes out = base - step(c) for the elements c of `piece`. `out` and `base` point to the
-    /// piece's first element. Stores the sum of the steps' squares if requested.
-    template <class Block, class T, class Step>
-    DBENCH_INLINE void subtract(Block& block, const Piece& piece, T* out, const T* base,
-                                const Step& step) const {
-        Lanes* const sums = squared ? lanes(block) : nullptr;
-        subtract(block, piece.count, sums, out, base, step);
-        if (sums) store(block, piece.row, piece.segment, sums);
-    }
-    /// Computes out = base - step, with the step of an optimizer's rule for a row (for example
-    /// SgdRow) at `at`.
-    template <class Block, class T, class Row>
-    DBENCH_INLINE void subtract(Block& block, const Piece& piece, T* out, const T* base,
-                                const T* at, const Row& row) const {
-        Lanes* const sums = squared ? lanes(block) : nullptr;
-        subtract(block, piece.count, sums, out, base, at, row);
-        if (sums) store(block, piece.row, piece.segment, sums);
-    }
-    /// Computes out = base - step(c) for `count` elements. Adds the squares to `sums` if it is not
-    /// null.
-    template <class Block, class T, class Step>
-    static DBENCH_INLINE void subtract(Block& block, int64_t count, Lanes* sums, T* out,
-                                       const T* base, const Step& step) {
-        if (!sums) {
-            block.for_each(count,
-                           [=](int64_t c) DBENCH_INLINE_LAMBDA { out[c] = base[c] - step(c); });
-            return;
+    /// Computes out = base - step for the pieces of block `index`, and the sums of the steps'
+    /// squares if requested. update.with_rows(piece, use) calls use(row_of), where row_of(i) is the
+    /// optimizer's rule for row i in the columns of the piece (for example SgdRow). The gradient
+    /// was computed at the point `at`, which a rule with kNeedsPoint reads.
+    template <class T, class Block, class Update>
+    DBENCH_INLINE void subtract(Block& block, int64_t index, const Rows& out, const Rows& base,
+                                const Rows& at, const Update& update) const {
+        if constexpr (Block::kManyThreads) {
+            if (squared) {
+                add_squares_of(
+                    block, index, [&](const Piece& p, const auto& add) DBENCH_INLINE_LAMBDA {
+                        update.with_rows(p, [&](const auto& row_of) DBENCH_INLINE_LAMBDA {
+                            with_step(out.row<T>(p.row) + p.begin, base.row<T>(p.row) + p.begin,
+                                      at.row<T>(p.row) + p.begin, row_of(p.row), add);
+                        });
+                    });
+                return;
+            }
         }
-        block.add_squares(*sums, count, [=](int64_t c) DBENCH_INLINE_LAMBDA {
-            const T d = step(c);
-            out[c] = base[c] - d;
-            return d;
+        const Piece p = piece(index);
+        update.with_rows(p, [&](const auto& row_of) DBENCH_INLINE_LAMBDA {
+            Lanes* const sums = squared ? lanes(block) : nullptr;
+            subtract(block, p.count, sums, out.row<T>(p.row) + p.begin,
+                     base.row<T>(p.row) + p.begin, at.row<T>(p.row) + p.begin, row_of(p.row));
+            if (sums) store(block, p.row, p.segment, sums);
         });
     }
+    /// Computes the sums over the pieces of block `index`, for blocks with many threads. One thread
+    /// processes one lane of a piece: for_piece(piece, add) calls add(read, work), which adds the
+    /// squares of work(c, read(c)).
+    template <class Summand = Square, class Block, class ForPiece>
+    DBENCH_INLINE void add_squares_of(Block& block, int64_t index,
+                                      const ForPiece& for_piece) const {
+        const SegmentGrid grid = *this;
+        const int64_t first_piece = index * in_block, left = pieces() - first_piece;
+        const int64_t here = left < in_block ? left : in_block;
+        Lanes* const sums = block.template scratch<Lanes>(in_block);
+        block.for_rows(here, kLanes, [&](int64_t g) DBENCH_INLINE_LAMBDA {
+            return [&, g](int64_t lane) DBENCH_INLINE_LAMBDA {
+                const Piece p = grid.piece(first_piece + g);
+                double sum = 0;
+                for_piece(p, [&](const auto& read, const auto& work) DBENCH_INLINE_LAMBDA {
+                    walk_lane(static_cast<int>(lane), static_cast<int>(p.count), read,
+                              [&](int64_t c, const auto& taken) DBENCH_INLINE_LAMBDA {
+                                  sum += Summand::of(static_cast<double>(work(c, taken)));
+                              });
+                });
+                sums[g].sum[lane] = sum;
+            };
+        });
+        block.for_each(here, [=](int64_t g) DBENCH_INLINE_LAMBDA {
+            const Piece p = grid.piece(first_piece + g);
+            grid.squared[p.row * grid.all + p.segment] = total(sums[g]);
+        });
+    }
+    /// Computes out = base - step for `count` elements. Adds the steps' squares to `sums` if it is
+    /// not null. The pointers point to the first element.
     template <class Block, class T, class Row>
     static DBENCH_INLINE void subtract(Block& block, int64_t count, Lanes* sums, T* out,
                                        const T* base, const T* at, const Row& row) {
-        const Elements<const T> from(base), point(at);
-        const Elements<T> to(out);
-        const auto read = [=](auto c) DBENCH_INLINE_LAMBDA {
-            return Inputs<T, decltype(c), decltype(row.read(c))>{from[c], point[c], row.read(c)};
-        };
-        const auto work = [=](auto c, const auto& taken) DBENCH_INLINE_LAMBDA {
-            const auto d = row.step(c, taken.rest, taken.point);
-            to[c] = taken.base - d;
-            return d;
-        };
-        if (sums) return block.template add_squares<T>(*sums, count, read, work);
-        block.template for_packs<T>(
-            1, count, [=](int64_t) DBENCH_INLINE_LAMBDA { return read; },
-            [=](int64_t) DBENCH_INLINE_LAMBDA { return work; });
+        with_step(out, base, at, row, [&](const auto& read, const auto& work) DBENCH_INLINE_LAMBDA {
+            if (sums) return block.template add_squares<T>(*sums, count, read, work);
+            block.template for_packs<T>(
+                1, count, [=](int64_t) DBENCH_INLINE_LAMBDA { return read; },
+                [=](int64_t) DBENCH_INLINE_LAMBDA { return work; });
+        });
     }
 
 private:
+    /// Calls use(read, work), where work(c, read(c)) computes out = base - step for element or pack
+    /// c and returns the step.
+    template <class T, class Row, class Use>
+    static DBENCH_INLINE void with_step(T* out, const T* base, const T* at, const Row& row,
+                                        const Use& use) {
+        const Elements<const T> from(base), point(at);
+        const Elements<T> to(out);
+        use(
+            [=](auto c) DBENCH_INLINE_LAMBDA {
+                using V = Value<T, decltype(c)>;
+                return Inputs<T, decltype(c), decltype(row.read(c))>{
+                    from[c], Row::kNeedsPoint ? V(point[c]) : V{}, row.read(c)};
+            },
+            [=](auto c, const auto& taken) DBENCH_INLINE_LAMBDA {
+                const auto d = row.step(c, taken.rest, taken.point);
+                to[c] = taken.base - d;
+                return d;
+            });
+    }
+
     template <class T, class Place, class Rest>
     struct Inputs {
         Value<T, Place> base, point;

@@ -20,6 +20,7 @@ DBENCH_INLINE T rounded(T x) {
 template <class T>
 struct CodedMean {
     static constexpr int64_t kWidth = 4096;
+    static constexpr int kSome = 8;  // Elements per thread.
 
     Codec codec;
     bool change;
@@ -46,18 +47,29 @@ private:
     DBENCH_INLINE void add(Block& block, int64_t begin) const {
         const CodedMean sum = *this;
         const int64_t end = std::min(begin + kWidth, count);
-        block.for_each(end - begin, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+        block.template for_some<kSome>(end - begin, [=](int64_t c, int here) DBENCH_INLINE_LAMBDA {
             const int64_t at = begin + c;
-            const T x = sum.x[at], own = rounded<Form>(x);
-            T all = 0;
+            T x[kSome], own[kSome], all[kSome] = {};
+            load_some(sum.x + at, here, x);
+            DBENCH_UNROLL
+            for (int j = 0; j < kSome; ++j) own[j] = rounded<Form>(x[j]);
             for (int64_t k = 0; k < sum.many; ++k) {
                 const CodedTerm& row = sum.terms[k];
                 const T weight = static_cast<T>(row.weight);
-                const T term = weight * (Form::decode(row.words[at]) - own);
-                all = k == 0 ? term : all + term;  // The first term is not added to 0, which would
-                                                   // turn -0 into 0.
+                uint16_t words[kSome];
+                load_some(row.words + at, here, words);
+                DBENCH_UNROLL
+                for (int j = 0; j < kSome; ++j) {
+                    const T term = weight * (Form::decode(words[j]) - own[j]);
+                    all[j] = k == 0 ? term : all[j] + term;  // The first term is not added to 0,
+                                                             // which would turn -0 into 0.
+                }
             }
-            sum.out[at] = sum.change ? all : x + all;
+            if (!sum.change) {
+                DBENCH_UNROLL
+                for (int j = 0; j < kSome; ++j) all[j] = x[j] + all[j];
+            }
+            store_some(all, here, sum.out + at);
         });
     }
 };

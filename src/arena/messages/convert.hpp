@@ -48,15 +48,33 @@ struct Convert {
         const From* const x = from + begin;
         To* const out = to + begin;
         if (codec == Codec::bfloat16) {
-            block.for_each(here, [=](int64_t c) DBENCH_INLINE_LAMBDA {
-                out[c] = Element::template of<Bfloat16>(x[c]);
+            convert<Bfloat16>(block, here, x, out);
+        } else {
+            convert<Float16>(block, here, x, out);
+        }
+    }
+
+private:
+    template <class Form, class Block>
+    static DBENCH_INLINE void convert(Block& block, int64_t count, const From* x, To* out) {
+        if constexpr (Block::kManyThreads) {
+            block.template for_some<kSome>(count, [=](int64_t c, int here) DBENCH_INLINE_LAMBDA {
+                From values[kSome];
+                To results[kSome];
+                load_some(x + c, here, values);
+                DBENCH_UNROLL
+                for (int j = 0; j < kSome; ++j) {
+                    results[j] = Element::template of<Form>(values[j]);
+                }
+                store_some(results, here, out + c);
             });
         } else {
-            block.for_each(here, [=](int64_t c) DBENCH_INLINE_LAMBDA {
-                out[c] = Element::template of<Float16>(x[c]);
+            block.for_each(count, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+                out[c] = Element::template of<Form>(x[c]);
             });
         }
     }
+    static constexpr int kSome = 8;  // Elements per thread of a device.
 };
 
 }  // namespace dbench::arena

@@ -192,7 +192,8 @@ void approach_residues(const MessageParts<Residues>& parts, const Layout& layout
     const Received received(messages);
     count_passes(x.type, layout.all(), x.count, x.count, Kernel::codec);
     count_bytes(static_cast<int64_t>(received.all.size()) * parts.bytes(), 0, Kernel::codec);
-    const SegmentGrid grid(layout, x.count, layout.all(), counts, queue);
+    const SegmentGrid grid =
+        SegmentGrid(layout, x.count, layout.all(), counts, queue).with_a_block_per_piece();
     const auto accesses = [&] {
         std::vector<Access> all{reads(x, layout.all()), writes(x, layout.all()),
                                 writes(counts, bytes)};

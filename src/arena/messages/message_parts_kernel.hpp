@@ -30,12 +30,10 @@ struct PartNumbers {
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
         const PartNumbers s = *this;
-        block.for_each(1, [=](int64_t) DBENCH_INLINE_LAMBDA {
-            const int64_t row = index / s.tensors;
-            const MessagePart& part = s.parts[index % s.tensors];
-            const double* const from = s.sums + row * s.segments + part.segment;
-            double sum = 0;
-            for (int64_t k = 0; k < part.segments; ++k) sum += from[k];
+        const int64_t row = index / s.tensors;
+        const MessagePart part = s.parts[index % s.tensors];
+        const double* const from = s.sums + row * s.segments + part.segment;
+        block.add_in_order(part.segments, from, [=](double sum) DBENCH_INLINE_LAMBDA {
             const double value = s.number == PartNumber::norm
                                      ? std::sqrt(sum)
                                      : sum / static_cast<double>(part.numel);
@@ -58,6 +56,37 @@ inline constexpr int64_t kCodeTile = 1024;  ///< Elements whose codes are held i
                                             ///< a time.
 inline constexpr int kCodeGroup = 8;  ///< Number of elements whose codes together end at a byte
                                       ///< boundary.
+
+/// Reads the codes of a group of `count` elements, and no byte after them.
+DBENCH_INLINE void unpack_group(const char* from, int bits, int count,
+                                uint32_t (&codes)[kCodeGroup]) {
+    const uint32_t mask = (1u << bits) - 1;
+    const int bytes = (count * bits + 7) / 8;
+    const auto byte = [=](int k) DBENCH_INLINE_LAMBDA {
+        return uint64_t{static_cast<unsigned char>(from[k])};
+    };
+    if (bits <= 8) {
+        uint64_t held = 0;
+        DBENCH_UNROLL
+        for (int k = 0; k < 8; ++k) {
+            if (k < bytes) held |= byte(k) << 8 * k;
+        }
+        DBENCH_UNROLL
+        for (int j = 0; j < kCodeGroup; ++j) {
+            codes[j] = static_cast<uint32_t>(held >> (j * bits)) & mask;
+        }
+        return;
+    }
+    DBENCH_UNROLL
+    for (int j = 0; j < kCodeGroup; ++j) {
+        uint64_t held = 0;
+        DBENCH_UNROLL
+        for (int k = 0; k < 4; ++k) {
+            if (j * bits / 8 + k < bytes) held |= byte(j * bits / 8 + k) << 8 * k;
+        }
+        codes[j] = static_cast<uint32_t>(held >> (j * bits % 8)) & mask;
+    }
+}
 
 /// Returns the child key of the root by four words.
 DBENCH_INLINE uint64_t key_of(const Draws& draws, const int64_t (&words)[4]) {
@@ -128,7 +157,8 @@ struct EncodeParts {
 
     constexpr int64_t blocks() const { return grid.blocks(); }
     constexpr int64_t scratch_bytes() const {
-        return scratch_for<double>(kCodeTile) + scratch_for<uint32_t>(kCodeTile);
+        return scratch_for<double>(kCodeTile) + scratch_for<uint32_t>(kCodeTile) +
+               scratch_for<uint64_t>(1);
     }
 
     template <class Block>
@@ -146,32 +176,87 @@ struct EncodeParts {
         }
         with_codes<T>(form, number, [&](auto codes) DBENCH_INLINE_LAMBDA {
             using Codes = decltype(codes);
-            uint64_t key = 0;
-            if constexpr (Codes::kDraws) key = key_of(draws, p.row, p.tensor);
-            for (int64_t begin = 0; begin < p.count; begin += kCodeTile) {
-                const int64_t left = p.count - begin, here = left < kCodeTile ? left : kCodeTile;
-                if constexpr (Codes::kDraws) draw(block, key, first + begin, here, noise);
-                const T* const from = x + begin;
-                if constexpr (!std::is_void_v<typename Codes::Word>) {
-                    using Word = typename Codes::Word;
-                    char* const out = to + (first + begin) * static_cast<int64_t>(sizeof(Word));
-                    block.for_each(here, [=](int64_t c) DBENCH_INLINE_LAMBDA {
-                        const double u = Codes::kDraws ? noise[c] : 0;
-                        store<Word>(out + c * static_cast<int64_t>(sizeof(Word)),
-                                    codes.code(from[c], u));
+            if constexpr (Block::kManyThreads) {
+                uint64_t key = 0;
+                if constexpr (Codes::kDraws) {
+                    const Draws all = draws;
+                    uint64_t* const found = block.template scratch<uint64_t>(1);
+                    block.for_each(1, [=](int64_t) DBENCH_INLINE_LAMBDA {
+                        *found = key_of(all, p.row, p.tensor);
                     });
-                } else {
-                    block.for_each(here, [=](int64_t c) DBENCH_INLINE_LAMBDA {
-                        waiting[c] = codes.code(from[c], Codes::kDraws ? noise[c] : 0);
-                    });
-                    const int bits = codes.bits();
-                    pack(block, bits, waiting, here, to + (first + begin) * bits / 8);
+                    key = *found;
+                }
+                encode_groups(block, codes, key, first, p.count, x, to);
+            } else {
+                uint64_t key = 0;
+                if constexpr (Codes::kDraws) key = key_of(draws, p.row, p.tensor);
+                for (int64_t begin = 0; begin < p.count; begin += kCodeTile) {
+                    const int64_t left = p.count - begin,
+                                  here = left < kCodeTile ? left : kCodeTile;
+                    if constexpr (Codes::kDraws) draw(block, key, first + begin, here, noise);
+                    const T* const from = x + begin;
+                    if constexpr (!std::is_void_v<typename Codes::Word>) {
+                        using Word = typename Codes::Word;
+                        char* const out = to + (first + begin) * static_cast<int64_t>(sizeof(Word));
+                        block.for_each(here, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+                            const double u = Codes::kDraws ? noise[c] : 0;
+                            store<Word>(out + c * static_cast<int64_t>(sizeof(Word)),
+                                        codes.code(from[c], u));
+                        });
+                    } else {
+                        block.for_each(here, [=](int64_t c) DBENCH_INLINE_LAMBDA {
+                            waiting[c] = codes.code(from[c], Codes::kDraws ? noise[c] : 0);
+                        });
+                        const int bits = codes.bits();
+                        pack(block, bits, waiting, here, to + (first + begin) * bits / 8);
+                    }
                 }
             }
         });
     }
 
 private:
+    /// Encodes `count` elements from x, the first of which is element `first` of the part. A thread
+    /// encodes kCodeGroup elements, so that no two threads write bits of the same byte.
+    template <class Block, class Codes>
+    static DBENCH_INLINE void encode_groups(Block& block, const Codes codes, uint64_t key,
+                                            int64_t first, int64_t count, const T* x, char* to) {
+        block.for_each((count + kCodeGroup - 1) / kCodeGroup, [=](int64_t g) DBENCH_INLINE_LAMBDA {
+            const int64_t begin = g * kCodeGroup, left = count - begin;
+            const int here = left < kCodeGroup ? static_cast<int>(left) : kCodeGroup;
+            T values[kCodeGroup];
+            load_some(x + begin, here, values);
+            double noise[kCodeGroup] = {};
+            if constexpr (Codes::kDraws) {
+                DBENCH_UNROLL
+                for (int j = 0; j < kCodeGroup; j += 2) {
+                    const base::PhiloxBlock words =
+                        base::block_of(key, static_cast<uint64_t>((first + begin + j) / 2));
+                    noise[j] = base::uniform_of(words.word[0], words.word[1]);
+                    noise[j + 1] = base::uniform_of(words.word[2], words.word[3]);
+                }
+            }
+            if constexpr (!std::is_void_v<typename Codes::Word>) {
+                using Word = typename Codes::Word;
+                Word words[kCodeGroup];
+                DBENCH_UNROLL
+                for (int j = 0; j < kCodeGroup; ++j) words[j] = codes.code(values[j], noise[j]);
+                store_some(words, here, to + (first + begin) * static_cast<int64_t>(sizeof(Word)));
+            } else {
+                uint32_t all[kCodeGroup];
+                DBENCH_UNROLL
+                for (int j = 0; j < kCodeGroup; ++j) all[j] = codes.code(values[j], noise[j]);
+                const int bits = codes.bits();
+                char* const out = to + (first + begin) * bits / 8;
+                if (here < kCodeGroup || bits > 8) return pack_some(bits, all, here, out);
+                uint64_t held = 0;
+                DBENCH_UNROLL
+                for (int j = 0; j < kCodeGroup; ++j) held |= uint64_t{all[j]} << (j * bits);
+                for (int k = 0; k < bits; ++k) out[k] = static_cast<char>(held >> 8 * k);
+            }
+        });
+    }
+
     /// Packs codes, the first of which begins at a byte boundary.
     template <class Block>
     static DBENCH_INLINE void pack(Block& block, int bits, const uint32_t* codes, int64_t count,
@@ -201,7 +286,9 @@ private:
     static DBENCH_INLINE void pack_some(int bits, const uint32_t* codes, int count, char* to) {
         uint64_t held = 0;
         int waiting = 0;
-        for (int j = 0; j < count; ++j) {
+        DBENCH_UNROLL  // The codes may be in registers, which need constant indices.
+            for (int j = 0; j < kCodeGroup; ++j) {
+            if (j >= count) break;
             held |= static_cast<uint64_t>(codes[j]) << waiting;
             for (waiting += bits; waiting >= 8; waiting -= 8, held >>= 8) {
                 *to++ = static_cast<char>(held);
@@ -221,7 +308,7 @@ struct AddParts {
     const int64_t* first;  // [rows + 1]: index of each row's first message.
 
     constexpr int64_t blocks() const { return grid.blocks(); }
-    constexpr int64_t scratch_bytes() const { return 0; }
+    constexpr int64_t scratch_bytes() const { return scratch_for<T>(kTogether); }
 
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
@@ -230,15 +317,71 @@ struct AddParts {
         T* const to = out.row<T>(p.row) + p.begin;
         const int64_t begin = p.begin - part.column;
         with_codes<T>(form, 0, [&](auto codes) DBENCH_INLINE_LAMBDA {
-            for (int64_t k = first[p.row]; k < first[p.row + 1]; ++k) {
-                const char* const from = messages[k].message + part.at;
-                const T step = step_of(form, from, part.numel, static_cast<T>(messages[k].factor));
-                add(block, codes, from + kCodesAt<Form, T>, begin, part.numel, step, to, p.count);
+            if constexpr (Block::kManyThreads) {
+                T* const steps = block.template scratch<T>(kTogether);
+                for (int64_t k = first[p.row]; k < first[p.row + 1]; k += kTogether) {
+                    const int64_t left = first[p.row + 1] - k;
+                    const int64_t here = left < kTogether ? left : kTogether;
+                    add_groups(block, codes, messages + k, here, part, begin, steps, to, p.count);
+                }
+            } else {
+                for (int64_t k = first[p.row]; k < first[p.row + 1]; ++k) {
+                    const char* const from = messages[k].message + part.at;
+                    const T step =
+                        step_of(form, from, part.numel, static_cast<T>(messages[k].factor));
+                    add(block, codes, from + kCodesAt<Form, T>, begin, part.numel, step, to,
+                        p.count);
+                }
             }
         });
     }
 
 private:
+    static constexpr int64_t kTogether = 64;  // Messages that a device adds in one pass.
+
+    /// Adds elements of some messages. A thread adds kCodeGroup elements of all messages, in the
+    /// order of the messages, and holds the sums in registers.
+    template <class Block, class Codes>
+    DBENCH_INLINE void add_groups(Block& block, const Codes codes, const WeightedMessage* some,
+                                  int64_t number, const MessagePart& part, int64_t begin, T* steps,
+                                  T* to, int64_t count) const {
+        const Form here = form;
+        const int64_t at = part.at, numel = part.numel;
+        block.for_each(number, [=](int64_t k) DBENCH_INLINE_LAMBDA {
+            steps[k] = step_of(here, some[k].message + at, numel, static_cast<T>(some[k].factor));
+        });
+        block.for_each((count + kCodeGroup - 1) / kCodeGroup, [=](int64_t g) DBENCH_INLINE_LAMBDA {
+            const int64_t first_element = g * kCodeGroup, left = count - first_element;
+            const int here = left < kCodeGroup ? static_cast<int>(left) : kCodeGroup;
+            T sums[kCodeGroup];
+            load_some<T>(to + first_element, here, sums);
+            for (int64_t k = 0; k < number; ++k) {
+                add_group(codes, some[k].message + at + kCodesAt<Form, T>, begin + first_element,
+                          here, steps[k], sums);
+            }
+            store_some(sums, here, reinterpret_cast<char*>(to + first_element));
+        });
+    }
+    /// Adds the values of the codes of a group of `count` elements that begins at element `begin`.
+    template <class Codes>
+    static DBENCH_INLINE void add_group(const Codes codes, const char* from, int64_t begin,
+                                        int count, T step, T (&sums)[kCodeGroup]) {
+        if constexpr (!std::is_void_v<typename Codes::Word>) {
+            using Word = typename Codes::Word;
+            Word words[kCodeGroup];
+            load_some(reinterpret_cast<const Word*>(from + begin * int64_t{sizeof(Word)}), count,
+                      words);
+            DBENCH_UNROLL
+            for (int j = 0; j < kCodeGroup; ++j) sums[j] += codes.value(words[j], step);
+        } else {
+            const int bits = codes.bits();
+            uint32_t all[kCodeGroup];
+            unpack_group(from + begin * bits / 8, bits, count, all);
+            DBENCH_UNROLL
+            for (int j = 0; j < kCodeGroup; ++j) sums[j] += codes.value(all[j], step);
+        }
+    }
+
     /// Adds the elements [begin, begin + count) of a part of `numel` elements, whose codes are at
     /// `from`.
     template <class Block, class Codes>
@@ -333,12 +476,9 @@ struct AddCounts {
 
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t row) const {
-        const AddCounts s = *this;
-        block.for_each(1, [=](int64_t) DBENCH_INLINE_LAMBDA {
-            double sum = 0;
-            for (int64_t k = 0; k < s.segments; ++k) sum += s.counts[row * s.segments + k];
-            *s.out.row<double>(row) += sum;
-        });
+        double* const to = out.row<double>(row);
+        block.add_in_order(segments, counts + row * segments,
+                           [=](double sum) DBENCH_INLINE_LAMBDA { *to += sum; });
     }
 };
 

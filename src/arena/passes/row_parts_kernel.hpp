@@ -43,7 +43,23 @@ struct FillParts {
                     out[c] = value;
                 }
             };
-            if (!from) {
+            constexpr int kSome = 32 / sizeof(T);
+            if (Block::kManyThreads && part.lines == 0) {
+                block.template for_some<kSome>(count,
+                                               [=](int64_t c, int some) DBENCH_INLINE_LAMBDA {
+                                                   T values[kSome] = {};
+                                                   if (from)
+                                                       load_some(from + first + c, some, values);
+                                                   if constexpr (decltype(add)::value) {
+                                                       T sums[kSome];
+                                                       load_some<T>(out + c, some, sums);
+                                                       DBENCH_UNROLL
+                                                       for (int j = 0; j < kSome; ++j)
+                                                           values[j] = sums[j] + values[j];
+                                                   }
+                                                   store_some(values, some, out + c);
+                                               });
+            } else if (!from) {
                 block.for_each(count, [=](int64_t c) DBENCH_INLINE_LAMBDA { put(c, T{0}); });
             } else if (part.lines == 0) {
                 const T* const values = from + first;

@@ -20,7 +20,7 @@ struct GatherWindows {
 
     constexpr int64_t in_window() const { return (pictures.numel() + kWidth - 1) / kWidth; }
     constexpr int64_t blocks() const { return count * in_window(); }
-    constexpr int64_t scratch_bytes() const { return 0; }
+    constexpr int64_t scratch_bytes() const { return scratch_for<T>(256 * pictures.planes); }
 
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
@@ -29,8 +29,13 @@ struct GatherWindows {
         const Window window = windows[k];
         const uint8_t* const from = pictures.bytes + window.picture * pictures.numel();
         T* const to = out + k * pictures.numel() + first;
-        const T* const table = values;
-        const auto begin = static_cast<int32_t>(first), all = static_cast<int32_t>(pictures.planes),
+        // Threads look up different values at a time, which scratch memory does faster.
+        T* const table = block.template scratch<T>(256 * pictures.planes);
+        const T* const all_values = values;
+        block.for_each(256 * pictures.planes,
+                       [=](int64_t v) DBENCH_INLINE_LAMBDA { table[v] = all_values[v]; });
+        const Planes order = planes;
+        const auto all = static_cast<int32_t>(pictures.planes),
                    height = static_cast<int32_t>(pictures.height),
                    width = static_cast<int32_t>(pictures.width);
         const auto value = [=](int32_t c, int32_t y, int32_t x) DBENCH_INLINE_LAMBDA {
@@ -39,18 +44,39 @@ struct GatherWindows {
             const bool inside = row >= 0 && row < height && column >= 0 && column < width;
             return table[256 * c + (inside ? from[(c * height + row) * width + column] : 0)];
         };
-        if (planes == Planes::first) {
-            block.for_each(here, [=](int64_t k) DBENCH_INLINE_LAMBDA {
-                const int32_t e = begin + static_cast<int32_t>(k), line = e / width;
-                to[k] = value(line / height, line % height, e % width);
-            });
-        } else {
-            block.for_each(here, [=](int64_t k) DBENCH_INLINE_LAMBDA {
-                const int32_t e = begin + static_cast<int32_t>(k), pixel = e / all;
-                to[k] = value(e % all, pixel / width, pixel % width);
-            });
-        }
+        // A thread computes a pack of adjacent elements: it divides once, then counts.
+        const bool in_packs = begins_pack(to);
+        block.for_each((here + kPack - 1) / kPack, [=](int64_t pack) DBENCH_INLINE_LAMBDA {
+            const auto e = static_cast<int32_t>(first + pack * kPack);
+            const int32_t end = static_cast<int32_t>(first + here) - e;
+            int32_t c, y, x;
+            if (order == Planes::first) {
+                c = e / width / height, y = e / width % height, x = e % width;
+            } else {
+                c = e % all, y = e / all / width, x = e / all % width;
+            }
+            Pack<T, kPack> out_pack;
+            DBENCH_UNROLL
+            for (int k = 0; k < kPack; ++k) {
+                out_pack.of[k] = k < end ? value(c, y, x) : T{0};
+                if (order != Planes::first && ++c == all) c = 0;
+                if (order == Planes::first || c == 0) ++x;
+                if (x == width) x = 0, ++y;
+                if (order == Planes::first && y == height) y = 0, ++c;
+            }
+            if (in_packs && end >= kPack) {
+                *reinterpret_cast<Pack<T, kPack>*>(to + pack * kPack) = out_pack;
+                return;
+            }
+            DBENCH_UNROLL
+            for (int k = 0; k < kPack; ++k) {
+                if (k < end) to[pack * kPack + k] = out_pack.of[k];
+            }
+        });
     }
+
+private:
+    static constexpr int64_t kPack = 16 / int64_t{sizeof(T)};
 };
 
 }  // namespace dbench::arena

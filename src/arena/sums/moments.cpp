@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "arena/grid/launch.hpp"
 #include "arena/sums/tree_moments_kernel.hpp"
 #include "arena/traffic.hpp"
@@ -11,32 +13,52 @@ DBENCH_CLONES void on_host(const TreeMoments<double>& body) { run_blocks(body); 
 
 namespace {
 
-/// The tile width of a device's kernel, and the number of passes over a segment.
-struct DeviceTiles {
-    int64_t width, passes;
-};
-/// Uses one pass if the scratch memory of all lanes is available, and the widest tiles with which
-/// two blocks fit on a multiprocessor.
-DeviceTiles device_tiles(int64_t steps, int64_t slots) {
-    constexpr int64_t kBeside = 72 * 1024, kPasses = 4;
-    for (const int64_t passes : {int64_t{1}, kPasses}) {
-        const auto bytes = [&](int64_t width) {
-            return TreeMoments<double>::scratch_bytes(steps, slots, width, passes);
-        };
-        int64_t width = 512;
-        while (width > kLanes && bytes(width) > kBeside) width /= 2;
-        if (bytes(width) <= kMaxScratch || passes == kPasses) return {width, passes};
-    }
-    return {};
-}
-
 template <class T>
 struct MomentsPlan {
     TreePlan tree;
-    TreeLevels levels;  // Used only on a queue.
+    TreeGroups groups;  // Used only on a queue.
     std::vector<const T*> rows;
     std::vector<const double*> m2;  // Empty for single replicas.
 };
+
+/// The tile width of a kernel, and the number of passes over a segment (on the host 0).
+struct Tiles {
+    int64_t width, passes;
+};
+/// Divides the plan into groups for a device. Uses one pass if the scratch memory of all lanes is
+/// available, and the widest tiles with which four blocks fit on a multiprocessor of compute
+/// capability 9.0. Narrow tiles get several groups at a time, so that all threads have work.
+template <class T>
+Tiles plan_for_device(MomentsPlan<T>& plan) {
+    constexpr int64_t kBeside = 54 * 1024, kPasses = 4;
+    const auto count = static_cast<int64_t>(plan.tree.steps.size());
+    for (const int64_t passes : {int64_t{1}, kPasses}) {
+        for (int64_t columns = kThreads;; columns /= 2) {
+            plan.groups = in_groups(plan.tree, kThreads / columns);
+            const int64_t width = columns * passes;
+            const int64_t bytes =
+                TreeMoments<T>::scratch_bytes(count, plan.groups.places, width, passes);
+            const bool narrowest = width == kLanes;
+            if (bytes <= (narrowest ? kMaxScratch : kBeside)) return {width, passes};
+            if (narrowest) break;
+        }
+    }
+    return {kLanes, kPasses};  // The launch reports that the scratch memory does not suffice.
+}
+
+/// Orders rows and second moments as the groups use them.
+template <class T>
+void order_by_use(MomentsPlan<T>& plan) {
+    const auto ordered = [&](const auto& given) {
+        auto all = given;
+        for (size_t k = 0; k < all.size(); ++k) {
+            all[k] = given[static_cast<size_t>(plan.groups.leaves[k])];
+        }
+        return all;
+    };
+    plan.rows = ordered(plan.rows);
+    plan.m2 = ordered(plan.m2);
+}
 
 /// Combines the moments of the leaves into those of one node.
 template <class T>
@@ -48,26 +70,31 @@ void combine(const Layout& layout, std::span<const Interval> leaves, Interval ro
     plan->rows = std::move(rows);
     plan->m2 = std::move(leaf_m2);
     const auto count = static_cast<int64_t>(plan->tree.steps.size());
-    DeviceTiles tiles{tile_width(std::ssize(plan->rows), sizeof(T)), 1};
-    const bool immediate = queue.immediate();
-    if (!immediate) {
-        plan->levels = by_level(plan->tree);
-        tiles = device_tiles(count, plan->levels.slots);
+    Tiles tiles{tile_width(std::ssize(plan->rows), sizeof(T)), 0};
+    if (!queue.immediate()) {
+        tiles = plan_for_device(*plan);
+        order_by_use(*plan);
     }
     const SegmentGrid grid(layout, 1, columns, nullptr, queue);
     const TreeMoments<T> body{
         .grid = grid,
         .rows = readable_on(queue, plan, plan->rows),
         .leaf_m2 = plan->m2.empty() ? nullptr : readable_on(queue, plan, plan->m2),
-        .steps = readable_on(queue, plan, immediate ? plan->tree.steps : plan->levels.steps),
+        .steps = readable_on(queue, plan, plan->tree.steps),
         .count = count,
-        .slots = immediate ? plan->tree.slots : plan->levels.slots,
+        .slots = plan->tree.slots,
         .mean = mean,
         .m2 = m2,
         .width = tiles.width,
-        .first = readable_on(queue, plan, plan->levels.first),
-        .levels = std::max<int64_t>(std::ssize(plan->levels.first) - 1, 0),
+        .placed = readable_on(queue, plan, plan->groups.steps),
+        .first = readable_on(queue, plan, plan->groups.first),
+        .batches = readable_on(queue, plan, plan->groups.batches),
+        .all_batches = std::ssize(plan->groups.batches),
+        .kept = plan->groups.kept,
+        .places = plan->groups.places,
         .passes = tiles.passes,
+        .in_packs = std::all_of(plan->rows.begin(), plan->rows.end(),
+                                [&](const T* row) { return begins_pack(row + columns.begin); }),
     };
     const auto accesses = [&] {
         const auto part = [&](const auto* row, int64_t begin, int64_t count) {

@@ -20,22 +20,49 @@ struct NormFactors {
     double* out;  // [rows]
 
     constexpr int64_t blocks() const { return rows; }
-    constexpr int64_t scratch_bytes() const { return scratch_for<double>(tensors); }
+    constexpr int64_t scratch_bytes() const {
+        return scratch_for<double>(tensors) + scratch_for<int64_t>(tensors);
+    }
+    static constexpr int64_t kMany = 64;  // A tensor with so many segments is added by a block.
 
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t row) const {
         const NormFactors s = *this;
         const double* const from = squares + row * all;
         double* const sums = block.template scratch<double>(tensors);
-        block.for_each(tensors, [=](int64_t t) DBENCH_INLINE_LAMBDA { sums[t] = 0; });
-        // The iteration of a tensor's first segment adds all its segments.
+        int64_t* const begins = block.template scratch<int64_t>(tensors);
+        block.for_each(tensors, [=](int64_t t) DBENCH_INLINE_LAMBDA {
+            sums[t] = 0;
+            begins[t] = -1;
+        });
+        // The iteration of a tensor's first segment adds its segments. All threads together read
+        // those of a tensor with very many segments.
         block.for_each(all, [=](int64_t k) DBENCH_INLINE_LAMBDA {
             const int tensor = s.segments[k].tensor;
             if (k > 0 && s.segments[k - 1].tensor == tensor) return;
+            if (k + kMany <= s.all && s.segments[k + kMany - 1].tensor == tensor) {
+                begins[tensor] = k;
+                return;
+            }
             double sum = 0;
             for (int64_t j = k; j < s.all && s.segments[j].tensor == tensor; ++j) sum += from[j];
             sums[tensor] = sum;
         });
+        for (int64_t t = 0; t < tensors; ++t) {
+            const int64_t begin = begins[t];
+            if (begin < 0) continue;
+            int64_t end = begin + kMany, after = all;  // The end is in [end, after].
+            while (end < after) {
+                const int64_t middle = (end + after) / 2;
+                if (segments[middle].tensor == t) {
+                    end = middle + 1;
+                } else {
+                    after = middle;
+                }
+            }
+            block.add_in_order(end - begin, from + begin,
+                               [=](double sum) DBENCH_INLINE_LAMBDA { sums[t] = sum; });
+        }
         block.for_each(1, [=](int64_t) DBENCH_INLINE_LAMBDA {
             double sum = 0;
             for (int64_t t = 0; t < s.tensors; ++t) sum += sums[t];
@@ -63,9 +90,11 @@ struct ScaleEach {
         const Columns part = grid.part(index);
         const int64_t row = grid.row(index);
         if (factors[row] == 1) return;
-        T* const x = rows.row<T>(row) + part.begin;
+        const Elements<T> x(rows.row<T>(row) + part.begin);
         const T by = static_cast<T>(factors[row]);
-        block.for_each(part.count(), [=](int64_t c) DBENCH_INLINE_LAMBDA { x[c] *= by; });
+        grid.for_elements<T>(
+            block, part, [=](auto c) DBENCH_INLINE_LAMBDA { return Value<T, decltype(c)>(x[c]); },
+            [=](auto c, auto value) DBENCH_INLINE_LAMBDA { x[c] = value * by; });
     }
 };
 

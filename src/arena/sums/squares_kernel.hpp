@@ -16,10 +16,19 @@ struct SegmentSums {
 
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
-        const Piece p = grid.piece(index);
-        Lanes* const lanes = SegmentGrid::lanes(block);
-        block.template add_up_of<Summand>(*lanes, p.count, rows.row<const T>(p.row) + p.begin);
-        grid.store(block, p.row, p.segment, lanes);
+        if constexpr (Block::kManyThreads) {
+            grid.template add_squares_of<Summand>(
+                block, index, [&](const Piece& p, const auto& add) DBENCH_INLINE_LAMBDA {
+                    const T* const x = rows.row<const T>(p.row) + p.begin;
+                    add([=](int64_t c) DBENCH_INLINE_LAMBDA { return x[c]; },
+                        [](int64_t, T value) DBENCH_INLINE_LAMBDA { return value; });
+                });
+        } else {
+            const Piece p = grid.piece(index);
+            Lanes* const lanes = SegmentGrid::lanes(block);
+            block.template add_up_of<Summand>(*lanes, p.count, rows.row<const T>(p.row) + p.begin);
+            grid.store(block, p.row, p.segment, lanes);
+        }
     }
 };
 

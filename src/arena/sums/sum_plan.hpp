@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <span>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "arena/kernels.hpp"
@@ -20,10 +20,11 @@ struct SumPlan {
     std::vector<T> weights;
     std::vector<int64_t> first;      // Index of output i's first term; one more entry at the end.
     std::vector<const T*> distinct;  // Source rows in the order of their first use.
+    std::vector<int32_t> which;      // Index in `distinct` of each term.
     bool in_place = false;           // True if an output is also a source.
 
     SumPlan(std::span<const std::vector<Term>> terms, const Rows& out, SumForm form) {
-        std::unordered_set<const void*> seen;
+        std::unordered_map<const void*, int32_t> seen;
         for (const std::vector<Term>& sum : terms) {
             DBENCH_EXPECT(form == SumForm::sum || !sum.empty());
             first.push_back(static_cast<int64_t>(rows.size()));
@@ -32,7 +33,10 @@ struct SumPlan {
                 rows.push_back(static_cast<const T*>(term.row));
                 weights.push_back(static_cast<T>(term.weight));
                 total += term.weight;
-                if (seen.insert(term.row).second) distinct.push_back(rows.back());
+                const auto [at, added] =
+                    seen.try_emplace(term.row, static_cast<int32_t>(distinct.size()));
+                if (added) distinct.push_back(rows.back());
+                which.push_back(at->second);
             }
             if (form == SumForm::mean) weights[first.back()] = static_cast<T>(exact_total(total));
         }

@@ -12,6 +12,8 @@ namespace dbench::arena {
 
 template <class T>
 struct TreeMoments {
+    static constexpr int kMinBlocksPerProcessor = 4;
+
     SegmentGrid grid;  // The grid of one row, the mean.
     const T* const* rows;
     const double* const* leaf_m2;  // Per leaf [S]; null means 0, for single replicas.
@@ -20,21 +22,25 @@ struct TreeMoments {
     double* mean;
     double* m2;     // [S]
     int64_t width;  // Width of a tile, a multiple of kLanes.
-    // The remaining members are for a device, where the steps are sorted by level.
-    const int64_t* first;  // [levels + 1]: index of each level's first step.
-    int64_t levels;
-    int64_t passes;  // Passes over a segment, each for a part of the lanes.
+    // The remaining members are for a device, where the steps are in groups (tree_plan.hpp).
+    const PlacedStep* placed;
+    const int64_t* first;  // Index of each group's first step, and the end.
+    const TreeBatch* batches;
+    int64_t all_batches;
+    int64_t kept, places;  // Number of places for results, and of all places.
+    int64_t passes;        // Passes over a segment, each for a part of the lanes; 0 on the host.
+    bool in_packs;         // True if segments of all rows begin at multiples of 16 bytes.
 
     constexpr int64_t blocks() const { return grid.blocks(); }
     constexpr int64_t scratch_bytes() const {
-        if (levels > 0) return scratch_bytes(count, slots, width, passes);
+        if (passes > 0) return scratch_bytes(count, places, width, passes);
         return scratch_for<Lanes>(count) + scratch_for<double>(slots * width) +
                scratch_for<double>(slots);
     }
-    static constexpr int64_t scratch_bytes(int64_t count, int64_t slots, int64_t width,
+    static constexpr int64_t scratch_bytes(int64_t count, int64_t places, int64_t width,
                                            int64_t passes) {
         return scratch_for<double>(count * kLanes / passes) + scratch_for<double>(count * passes) +
-               scratch_for<double>(slots * width / passes) + scratch_for<double>(slots);
+               scratch_for<double>(places * (width / passes));
     }
 
     /// Sets the padding of the mean after the segment to zero.
@@ -86,78 +92,124 @@ private:
             *to = seconds[body.steps[body.count - 1].slot];
         });
     }
-    /// Performs all steps of a level at once: a thread computes one lane of one step. The scratch
-    /// memory holds all means of a level and all lanes. If there are very many steps, each pass
-    /// handles only a part of the lanes.
+    /// Performs a batch of groups of a tile in three loops: all threads copy the leaves to their
+    /// places; a thread per group and column performs the steps, which replace the right operand by
+    /// the difference; a thread per step and lane adds the squares of the differences. If there are
+    /// very many steps, each pass handles only a part of the lanes, so that the sums of all steps
+    /// fit into the scratch memory.
     template <class Block>
     DBENCH_INLINE void with_many_threads(Block& block, const Piece& p, double* to) const {
         const TreeMoments body = *this;
         const int64_t lanes = kLanes / passes;
         double* const sums = block.template scratch<double>(count * lanes);
         double* const shares = block.template scratch<double>(count * passes);
-        double* const kept = block.template scratch<double>(slots * width / passes);
-        double* const seconds = block.template scratch<double>(slots);
+        double* const values = block.template scratch<double>(places * (width / passes));
         for (int64_t pass = 0; pass < passes; ++pass) {
             block.for_each(count * lanes, [=](int64_t k) DBENCH_INLINE_LAMBDA { sums[k] = 0; });
             for (int64_t at = 0; at < p.count; at += width) {
-                const int64_t here = std::min(width, p.count - at);
-                level_after_level(block, p.begin + at, here, pass, sums, kept);
+                const Tile tile{p.begin + at, std::min(width, p.count - at), pass};
+                for (int64_t k = 0; k < all_batches; ++k) {
+                    perform(block, tile, batches[k], sums, values);
+                }
             }
             block.for_each(count, [=](int64_t k) DBENCH_INLINE_LAMBDA {
                 shares[k * body.passes + pass] = add_pairwise(sums + k * lanes, lanes);
             });
         }
-        for (int64_t level = 0; level < levels; ++level) {
-            const int64_t begin = first[level];
-            block.for_each(first[level + 1] - begin, [=](int64_t i) DBENCH_INLINE_LAMBDA {
-                const int64_t k = begin + i;
-                const TreeStep& step = body.steps[k];
-                seconds[step.slot] =
-                    body.m2_of(step.left, p.segment, seconds) +
-                    body.m2_of(step.right, p.segment, seconds) +
-                    add_pairwise(shares + k * body.passes, body.passes) * step.weight;
-            });
-        }
-        block.for_each(1, [=](int64_t) DBENCH_INLINE_LAMBDA {
-            *to = seconds[body.steps[body.count - 1].slot];
-        });
-    }
-    /// Processes `here` columns from `at` on; a pass handles only the columns of its lanes.
-    template <class Block>
-    DBENCH_INLINE void level_after_level(Block& block, int64_t at, int64_t here, int64_t pass,
-                                         double* sums, double* kept) const {
-        const TreeMoments body = *this;
-        const int64_t lanes = kLanes / passes;
-        for (int64_t level = 0; level < levels; ++level) {
-            const int64_t begin = first[level];
-            block.for_rows(first[level + 1] - begin, lanes, [=](int64_t i) DBENCH_INLINE_LAMBDA {
-                const int64_t k = begin + i, stride = body.width / body.passes;
-                const TreeStep step = body.steps[k];
-                const bool root = k + 1 == body.count;
-                return [=](int64_t lane) DBENCH_INLINE_LAMBDA {
-                    const auto value = [&](Operand from, int64_t c,
-                                           int64_t n) DBENCH_INLINE_LAMBDA {
-                        return from.leaf ? static_cast<double>(body.rows[from.index][at + c])
-                                         : kept[from.index * stride + n];
+        double* const seconds = sums;  // [count]: the sums are no longer needed.
+        for (int64_t b = 0; b < all_batches; ++b) {
+            const TreeBatch batch = batches[b];
+            block.for_each(
+                batch.end_group - batch.first_group, [=](int64_t g) DBENCH_INLINE_LAMBDA {
+                    const auto second = [=](int32_t from) DBENCH_INLINE_LAMBDA {
+                        return from < 0 ? body.m2_of_leaf(-1 - from, p.segment) : seconds[from];
                     };
-                    double sum = sums[k * lanes + lane];
-                    int64_t n = lane;
-                    for (int64_t c = pass + body.passes * lane; c < here; c += kLanes) {
-                        const double left = value(step.left, c, n);
-                        const double delta = value(step.right, c, n) - left;
-                        const double mean_here = left + delta * step.share;
-                        if (root) {
-                            body.mean[at + c] = mean_here;
-                        } else {
-                            kept[step.slot * stride + n] = mean_here;
-                        }
-                        sum += delta * delta;
-                        n += lanes;
+                    const int64_t group = batch.first_group + g;
+                    for (int64_t k = body.first[group]; k < body.first[group + 1]; ++k) {
+                        const PlacedStep& step = body.placed[k];
+                        seconds[k] =
+                            second(step.left_from) + second(step.right_from) +
+                            add_pairwise(shares + k * body.passes, body.passes) * step.weight;
                     }
-                    sums[k * lanes + lane] = sum;
+                });
+        }
+        block.for_each(1, [=](int64_t) DBENCH_INLINE_LAMBDA { *to = seconds[body.count - 1]; });
+    }
+    struct Tile {
+        int64_t begin, count, pass;
+    };
+    template <class Block>
+    DBENCH_INLINE void perform(Block& block, const Tile& tile, const TreeBatch& batch, double* sums,
+                               double* values) const {
+        const TreeMoments body = *this;
+        const int lanes = kLanes / static_cast<int>(passes);
+        const int stride = static_cast<int>(width / passes);
+        // Column n of a pass is the (n / lanes)-th column of its lane n % lanes.
+        const int64_t rest = tile.count % kLanes;
+        const int64_t in_rest = rest > tile.pass ? (rest - tile.pass - 1) / passes + 1 : 0;
+        const int columns = static_cast<int>(tile.count / kLanes * lanes + in_rest);
+        const auto column = [=](int64_t n) DBENCH_INLINE_LAMBDA {
+            if (body.passes == 1) return tile.begin + n;
+            return tile.begin + n / lanes * kLanes + tile.pass + body.passes * (n % lanes);
+        };
+        const int64_t leaves = batch.end_leaf - batch.first_leaf;
+        double* const places_of_leaves = values + kept * stride;
+        if (in_packs && passes == 1) {
+            block.template for_packs<T>(
+                leaves, columns,
+                [=](int64_t i) DBENCH_INLINE_LAMBDA {
+                    const Elements<const T> row(body.rows[batch.first_leaf + i] + tile.begin);
+                    return [=](auto n) DBENCH_INLINE_LAMBDA { return row[n]; };
+                },
+                [=](int64_t i) DBENCH_INLINE_LAMBDA {
+                    const Elements<double> place(places_of_leaves + i * stride);
+                    return [=](auto n, auto value)
+                               DBENCH_INLINE_LAMBDA { place[n] = as_doubles(value); };
+                });
+        } else {
+            block.for_rows(
+                leaves, columns,
+                [=](int64_t i) DBENCH_INLINE_LAMBDA {
+                    const T* const row = body.rows[batch.first_leaf + i];
+                    return [=](int64_t n) DBENCH_INLINE_LAMBDA { return row[column(n)]; };
+                },
+                [=](int64_t i) DBENCH_INLINE_LAMBDA {
+                    double* const place = places_of_leaves + i * stride;
+                    return [=](int64_t n, T value) DBENCH_INLINE_LAMBDA { place[n] = value; };
+                });
+        }
+        block.for_rows(
+            batch.end_group - batch.first_group, columns, [=](int64_t g) DBENCH_INLINE_LAMBDA {
+                const auto begin = static_cast<int>(body.first[batch.first_group + g]);
+                const auto end = static_cast<int>(body.first[batch.first_group + g + 1]);
+                return [=](int64_t n) DBENCH_INLINE_LAMBDA {
+                    double mean_here = 0;
+                    for (int k = begin; k < end; ++k) {
+                        const PlacedStep& step = body.placed[k];
+                        double& right = values[step.right * stride + static_cast<int>(n)];
+                        const double left = values[step.left * stride + static_cast<int>(n)];
+                        const double delta = right - left;
+                        mean_here = left + delta * step.share;
+                        right = delta;
+                        values[step.out * stride + static_cast<int>(n)] = mean_here;
+                    }
+                    if (end == body.count) body.mean[column(n)] = mean_here;
                 };
             });
-        }
+        const auto first_step = static_cast<int>(batch.first_step);
+        block.for_rows(
+            batch.end_step - batch.first_step, lanes, [=](int64_t j) DBENCH_INLINE_LAMBDA {
+                const double* const deltas = values + body.placed[first_step + j].right * stride;
+                return [=](int64_t lane) DBENCH_INLINE_LAMBDA {
+                    double& to = sums[(first_step + j) * lanes + lane];
+                    double sum = to;
+                    DBENCH_UNROLL
+                    for (int n = static_cast<int>(lane); n < columns; n += lanes) {
+                        sum += deltas[n] * deltas[n];
+                    }
+                    to = sum;
+                };
+            });
     }
     /// Adds in the order of total() (lanes.hpp); the sums may be every n-th lane only.
     static DBENCH_INLINE double add_pairwise(double* sums, int64_t count) {

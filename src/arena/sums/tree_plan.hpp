@@ -29,15 +29,36 @@ struct TreePlan {
     int slots = 0;                ///< At most the depth of the tree.
 };
 
-/// The steps of a tree sorted by level, their distance from the leaves. Steps of one level are
-/// independent.
-struct TreeLevels {
-    std::vector<TreeStep> steps;  ///< Level after level; the last step computes the root.
-    std::vector<int64_t> first;   ///< Index of each level's first step, and the end.
-    int slots = 0;                ///< At most half the number of leaves, rounded up.
+/// A step of TreeGroups on places in scratch memory. The result replaces the left operand, or goes
+/// to another place if a later batch uses it. The right operand is used nowhere else.
+struct PlacedStep {
+    int32_t left, right, out;       ///< The places of the operands and of the result.
+    int32_t left_from, right_from;  ///< The step that computes the operand, or -1 - the leaf.
+    double share, weight;           ///< See TreeStep.
 };
-/// Sorts the steps of a plan by level and assigns new slots.
-TreeLevels by_level(const TreePlan& plan);
+/// Groups of steps that a device performs concurrently: the steps [first_step, end_step) of the
+/// groups [first_group, end_group), which use the leaves [first_leaf, end_leaf).
+struct TreeBatch {
+    int64_t first_group, end_group;
+    int64_t first_step, end_step;
+    int64_t first_leaf, end_leaf;
+};
+
+/// The steps of a tree in groups. A group is a part of the tree of at most kGroupLevels levels,
+/// whose steps one thread performs in their order. The groups of a batch are independent of each
+/// other; batches are performed one after another. The first `kept` places hold results for later
+/// batches; leaf k of a batch is at place kept + k.
+struct TreeGroups {
+    static constexpr int kGroupLevels = 4;
+
+    std::vector<PlacedStep> steps;  ///< Group after group; the last step computes the root.
+    std::vector<int64_t> leaves;    ///< The leaves of the plan in the order of their use.
+    std::vector<int64_t> first;     ///< Index of each group's first step, and the end.
+    std::vector<TreeBatch> batches;
+    int64_t kept = 0, places = 0;  ///< Number of places for results, and of all places.
+};
+/// Divides a plan into groups and these into batches of at most `at_once` groups.
+TreeGroups in_groups(const TreePlan& plan, int64_t at_once);
 
 /// Returns the steps that combine `leaves`, in their order, along the tree below the node `root`. A
 /// slot may be operand and result of the same step. Throws std::logic_error if the leaves are not

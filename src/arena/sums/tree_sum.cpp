@@ -12,7 +12,9 @@ DBENCH_CLONES void on_host(const TreeSum<double>& body) { run_blocks(body); }
 
 namespace {
 
-constexpr int64_t kDeviceWidth = 256;  // One column per thread.
+/// Width of a tile on a device: one pack per thread.
+template <class T>
+constexpr int64_t kDeviceWidth = kThreads * 16 / int64_t{sizeof(T)};
 
 template <class T>
 struct TreeSumPlan {
@@ -28,16 +30,20 @@ void add(std::span<const Summand> summands, TreePlan tree, void* out, Columns co
     for (const Summand& summand : summands) {
         plan->rows.push_back(static_cast<const T*>(summand.row));
     }
+    T* const target = static_cast<T*>(out);
     const TreeSum<T> body{
         .form = form,
         .rows = readable_on(queue, plan, plan->rows),
         .steps = readable_on(queue, plan, plan->tree.steps),
         .count = static_cast<int64_t>(plan->tree.steps.size()),
         .slots = plan->tree.slots,
-        .out = static_cast<T*>(out),
+        .out = target,
         .columns = columns,
         .width = queue.immediate() ? tile_width(static_cast<int64_t>(summands.size()), sizeof(T))
-                                   : kDeviceWidth,
+                                   : kDeviceWidth<T>,
+        .in_packs = begins_pack(target + columns.begin) &&
+                    std::all_of(plan->rows.begin(), plan->rows.end(),
+                                [&](const T* row) { return begins_pack(row + columns.begin); }),
     };
     const auto accesses = [&] {
         const int64_t bytes = columns.count() * static_cast<int64_t>(sizeof(T));

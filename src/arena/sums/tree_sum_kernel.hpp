@@ -12,6 +12,8 @@ enum class TreeForm : uint8_t { sum, mean };
 
 template <class T>
 struct TreeSum {
+    static constexpr int kMinBlocksPerProcessor = 4;  // A thread waits for each of its reads.
+
     TreeForm form;
     const T* const* rows;   // The leaves.
     const TreeStep* steps;  // Empty if the root is the only leaf.
@@ -19,6 +21,7 @@ struct TreeSum {
     T* out;
     Columns columns;
     int64_t width;  // Width of a tile.
+    bool in_packs;  // True if tiles of all rows begin at multiples of 16 bytes.
 
     constexpr int64_t blocks() const { return (columns.count() + width - 1) / width; }
     constexpr int64_t scratch_bytes() const { return scratch_for<T>(slots * width); }
@@ -70,19 +73,30 @@ private:
     template <class Block>
     DBENCH_INLINE void with_many_threads(Block& block, int64_t begin, int64_t here, T* kept) const {
         const TreeSum s = *this;
-        block.for_each(here, [=](int64_t c) DBENCH_INLINE_LAMBDA {
-            const auto value = [&](Operand from) DBENCH_INLINE_LAMBDA {
-                return from.leaf ? s.rows[from.index][begin + c] : kept[from.index * s.width + c];
+        const auto evaluate = [=](int64_t) DBENCH_INLINE_LAMBDA {
+            return [=](auto c) DBENCH_INLINE_LAMBDA {
+                using V = Value<T, decltype(c)>;
+                const auto value = [&](Operand from) DBENCH_INLINE_LAMBDA -> V {
+                    const T* const row =
+                        from.leaf ? s.rows[from.index] + begin : kept + from.index * s.width;
+                    return Elements<const T>(row)[c];
+                };
+                V result = s.count == 0 ? value({true, 0}) : V(T{0});
+                for (int64_t k = 0; k < s.count; ++k) {
+                    const TreeStep& step = s.steps[k];
+                    const V a = value(step.left), b = value(step.right);
+                    result =
+                        s.form == TreeForm::sum ? a + b : a + static_cast<T>(step.share) * (b - a);
+                    Elements<T>(kept + step.slot * s.width)[c] = result;
+                }
+                Elements<T>(s.out + begin)[c] = result;
             };
-            T result = s.count == 0 ? s.rows[0][begin + c] : T{0};
-            for (int64_t k = 0; k < s.count; ++k) {
-                const TreeStep& step = s.steps[k];
-                const T a = value(step.left), b = value(step.right);
-                result = s.form == TreeForm::sum ? a + b : a + static_cast<T>(step.share) * (b - a);
-                kept[step.slot * s.width + c] = result;
-            }
-            s.out[begin + c] = result;
-        });
+        };
+        if (in_packs) {
+            block.template for_packs<T>(1, here, evaluate);
+        } else {
+            block.for_rows(1, here, evaluate);
+        }
     }
 };
 

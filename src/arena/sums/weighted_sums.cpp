@@ -35,6 +35,18 @@ int64_t device_width(const Rows& out, bool in_place) {
                                    : fits / kColumnAlignment * kColumnAlignment;
 }
 
+/// Returns the tile width if a block of a device first copies the tile of all sources to scratch
+/// memory: four blocks fit on a multiprocessor of compute capability 9.0, as long as there are not
+/// too many sources. Returns 0 if not even narrow tiles fit.
+int64_t width_of_copies(int64_t sources, int64_t element_size) {
+    constexpr int64_t kScratch = 52 * 1024, kWidest = 1024;
+    const int64_t column = sources * element_size;
+    if (column * kColumnAlignment > kMaxScratch - 64) return 0;
+    int64_t width = kWidest;
+    while (width > kColumnAlignment && column * width > kScratch) width /= 2;
+    return width;
+}
+
 template <class T>
 void sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns, SumForm form,
           Queue& queue) {
@@ -43,8 +55,10 @@ void sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns, S
     const int64_t sources = plan->sources();
     count_passes(out.type, columns, sources, out.count, Kernel::mixing);
     const bool immediate = queue.immediate();
-    const int64_t width =
-        immediate ? tile_width(sources, sizeof(T)) : device_width(out, plan->in_place);
+    const int64_t copied = immediate ? 0 : width_of_copies(sources, sizeof(T));
+    const int64_t width = immediate    ? tile_width(sources, sizeof(T))
+                          : copied > 0 ? copied
+                                       : device_width(out, plan->in_place);
     const WeightedSums<T> body{
         .form = form,
         .store = plan->in_place ? SumStore::in_place
@@ -60,6 +74,7 @@ void sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns, S
         .width = width,
         .in_packs =
             !immediate && width % kColumnAlignment == 0 && plan->aligned(out, columns.begin, kPack),
+        .which = copied > 0 ? readable_on(queue, plan, plan->which) : nullptr,
     };
     const auto accesses = [&] {
         std::vector<Access> all = {writes(out, columns)};

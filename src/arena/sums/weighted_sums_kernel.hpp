@@ -39,9 +39,13 @@ struct WeightedSums {
     Columns columns;
     int64_t width;  // Width of a tile.
     bool in_packs;  // True if tiles of all rows begin at multiples of 16 bytes.
+    // On a device: index in `distinct` of each term, if a block first copies the tile of all
+    // sources to scratch memory; else null.
+    const int32_t* which = nullptr;
 
     constexpr int64_t blocks() const { return (columns.count() + width - 1) / width; }
     constexpr int64_t scratch_bytes() const {
+        if (which) return scratch_for<T>(sources * width);
         const int64_t kept = store == SumStore::in_place       ? out.count
                              : store == SumStore::non_temporal ? 1
                                                                : 0;
@@ -90,17 +94,63 @@ struct WeightedSums {
         }
     }
 
-    /// Computes all sums at once. A thread computes one element, or a pack, and reads a few terms
-    /// ahead of the additions. The additions keep their order; a term may be read twice.
+    /// Computes all sums at once. The tile of each source is read once from memory, unless there
+    /// are so many sources that it does not fit into the scratch memory.
     template <class Block>
     DBENCH_INLINE void with_many_threads(Block& block, int64_t begin, int64_t here, T* kept) const {
+        const WeightedSums s = *this;
+        if (which) {
+            copy_tile(block, begin, here, kept);
+            add_all(
+                block, here,
+                [=](int k) DBENCH_INLINE_LAMBDA { return kept + s.which[k] * s.width; },
+                [=](int64_t i) DBENCH_INLINE_LAMBDA { return s.out.template row<T>(i) + begin; });
+            return;
+        }
+        const bool in_place = store == SumStore::in_place;
+        add_all(
+            block, here, [=](int k) DBENCH_INLINE_LAMBDA { return s.rows[k] + begin; },
+            [=](int64_t i) DBENCH_INLINE_LAMBDA {
+                return in_place ? kept + i * s.width : s.out.template row<T>(i) + begin;
+            });
+        if (!in_place) return;
+        for_all(block, here, [=](int64_t i) DBENCH_INLINE_LAMBDA {
+            const Elements<const T> result(kept + i * s.width);
+            const Elements<T> target(s.out.template row<T>(i) + begin);
+            return [=](auto c) DBENCH_INLINE_LAMBDA { target[c] = result[c]; };
+        });
+    }
+    /// Copies `here` columns from `begin` on of all sources.
+    template <class Block>
+    DBENCH_INLINE void copy_tile(Block& block, int64_t begin, int64_t here, T* to) const {
+        const WeightedSums s = *this;
+        const auto read = [=](int64_t i) DBENCH_INLINE_LAMBDA {
+            const Elements<const T> row(s.distinct[i] + begin);
+            return [=](auto c) DBENCH_INLINE_LAMBDA { return row[c]; };
+        };
+        const auto write = [=](int64_t i) DBENCH_INLINE_LAMBDA {
+            const Elements<T> copy(to + i * s.width);
+            return [=](auto c, auto value) DBENCH_INLINE_LAMBDA { copy[c] = value; };
+        };
+        if (in_packs) {
+            block.template for_packs<T>(sources, here, read, write);
+        } else {
+            block.for_rows(sources, here, read, write);
+        }
+    }
+    /// Computes `here` columns of all sums. row(k) is the address of term k in the first column,
+    /// target(i) that of sum i. A thread computes one element, or a pack, and reads a few terms
+    /// ahead of the additions. The additions keep their order; a term may be read twice.
+    template <class Block, class RowOf, class Target>
+    DBENCH_INLINE void add_all(Block& block, int64_t here, const RowOf& row,
+                               const Target& target) const {
         constexpr int kAhead = 4;
         struct Terms {
             Elements<const T> row[kAhead];
             T weight[kAhead];
         };
         const WeightedSums s = *this;
-        const auto make = [=](int64_t i) DBENCH_INLINE_LAMBDA {
+        for_all(block, here, [=](int64_t i) DBENCH_INLINE_LAMBDA {
             const bool relative = s.form != SumForm::sum;
             const int at = static_cast<int>(s.first[i]) + relative;
             const int end = static_cast<int>(s.first[i + 1]);
@@ -109,20 +159,18 @@ struct WeightedSums {
                 DBENCH_UNROLL
                 for (int j = 0; j < kAhead; ++j) {
                     const int k = next + j < end ? next + j : next;
-                    terms.row[j] = s.rows[k] + begin;
+                    terms.row[j] = row(k);
                     terms.weight[j] = s.weights[k];
                 }
                 return terms;
             };
-            const Elements<const T> base = relative ? s.rows[at - 1] + begin : nullptr;
+            const Elements<const T> base = relative ? row(at - 1) : nullptr;
             const T total = s.form == SumForm::mean ? s.weights[at - 1] : T{0};
             const Terms near = at < end ? take(at) : Terms{};
-            const Elements<T> result = s.store == SumStore::in_place
-                                           ? kept + i * s.width
-                                           : s.out.template row<T>(i) + begin;
+            const Elements<T> result = target(i);
             return [=](auto c) DBENCH_INLINE_LAMBDA {
                 using V = Value<T, decltype(c)>;
-                const V origin = relative ? base[c] : V(T{0});
+                const V origin = relative ? V(base[c]) : V(T{0});
                 V sum = T{0};
                 const auto add = [&](const Terms& terms, int next) DBENCH_INLINE_LAMBDA {
                     V x[kAhead];
@@ -141,13 +189,6 @@ struct WeightedSums {
                             : at == end             ? total * origin
                                                     : total * origin + sum;
             };
-        };
-        for_all(block, here, make);
-        if (store != SumStore::in_place) return;
-        for_all(block, here, [=](int64_t i) DBENCH_INLINE_LAMBDA {
-            const Elements<const T> result(kept + i * s.width);
-            const Elements<T> target(s.out.template row<T>(i) + begin);
-            return [=](auto c) DBENCH_INLINE_LAMBDA { target[c] = result[c]; };
         });
     }
     template <class Block, class Work>

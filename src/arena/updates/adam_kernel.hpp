@@ -11,6 +11,8 @@ namespace dbench::arena {
 /// Adam's update of one row, element by element; see SgdRow.
 template <class T, bool kRemembers, bool kDecays>
 struct AdamRow {
+    static constexpr bool kNeedsPoint = kDecays;
+
     Elements<const T> slope;
     Elements<T> first, second, largest;
     AdamRule<T> rule;
@@ -44,8 +46,6 @@ struct AdamRow {
 
 template <class T>
 struct Adam {
-    static constexpr int kMinBlocksPerProcessor = kMinBlocksOfPacks<T>;
-
     SegmentGrid grid;
     Rows out, base, at, gradient, first, second;
     Rows largest;  // Has no rows without AMSGrad.
@@ -57,11 +57,7 @@ struct Adam {
 
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
-        const Piece p = grid.piece(index);
-        with_rows(p, [&](const auto& row_of) DBENCH_INLINE_LAMBDA {
-            grid.subtract(block, p, out.row<T>(p.row) + p.begin, base.row<T>(p.row) + p.begin,
-                          at.row<T>(p.row) + p.begin, row_of(p.row));
-        });
+        grid.subtract<T>(block, index, out, base, at, *this);
     }
 
     /// Calls use(row_of), where row_of(i) is the AdamRow of row i in the columns of the piece.

@@ -9,6 +9,8 @@ namespace dbench::arena {
 /// d and writes the velocity.
 template <class T, bool kMoves, bool kAhead, bool kDecays>
 struct SgdRow {
+    static constexpr bool kNeedsPoint = kDecays;
+
     Elements<const T> slope;
     Elements<T> velocity;
     T rate, mu, shrink;
@@ -50,11 +52,7 @@ struct Sgd {
 
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
-        const Piece p = grid.piece(index);
-        with_rows(p, [&](const auto& row_of) DBENCH_INLINE_LAMBDA {
-            grid.subtract(block, p, out.row<T>(p.row) + p.begin, base.row<T>(p.row) + p.begin,
-                          at.row<T>(p.row) + p.begin, row_of(p.row));
-        });
+        grid.subtract<T>(block, index, out, base, at, *this);
     }
 
     /// Calls use(row_of), where row_of(i) is the SgdRow of row i in the columns of the piece.

@@ -8,12 +8,13 @@
 namespace dbench::arena {
 namespace {
 
-/// Bytes of scratch per block, so that a device's multiprocessor can run at least two blocks.
-constexpr int64_t kScratch = 72 * 1024;
+/// Bytes of scratch per block, so that a multiprocessor of compute capability 9.0 can run four
+/// blocks, and one of 8.0 three; and the most bytes, with which it can run two blocks.
+constexpr int64_t kScratch = 52 * 1024, kMostScratch = 72 * 1024;
 constexpr int64_t kWidest = 1024, kNarrowest = kLanes;
 /// Minimum width if a block processes a whole segment for sums of squares: narrower tiles are too
 /// slow.
-constexpr int64_t kNarrowestMeasured = 256;
+constexpr int64_t kNarrowestMeasured = 128;
 
 /// Appends the steps of the mean of `rows`; returns the row that then holds the mean.
 int64_t add_blends(const std::vector<int64_t>& rows, std::vector<Blend>& blends) {
@@ -67,13 +68,13 @@ LocalMeans::LocalMeans(std::vector<std::vector<LocalTerm>> rows,
 }
 
 int64_t mixing_width(DType type, int64_t rows, MixOrder order, bool measured) {
-    const int64_t rows_kept = order == MixOrder::combine_while_adapt || measured ? 2 * rows : rows;
+    const int64_t rows_kept = order == MixOrder::combine_while_adapt ? 2 * rows : rows;
     const int64_t sums = measured ? 2 * rows * static_cast<int64_t>(sizeof(Lanes)) : 0;
+    const int64_t narrowest = measured ? kNarrowestMeasured : kNarrowest;
+    const auto bytes = [&](int64_t width) { return rows_kept * width * size_of(type) + sums; };
+    if (bytes(narrowest) > kMostScratch) return 0;
     int64_t width = kWidest;
-    while (rows_kept * width * size_of(type) + sums > kScratch) {
-        if (width == (measured ? kNarrowestMeasured : kNarrowest)) return 0;
-        width /= 2;
-    }
+    while (width > narrowest && bytes(width) > kScratch) width /= 2;
     return width;
 }
 

@@ -10,8 +10,9 @@ namespace dbench::arena {
 
 template <class T, class Update>
 struct UpdateAndMix {
-    static constexpr int kMaxTerms = 8;  // Terms that are kept in registers.
-    static constexpr int kMinBlocksPerProcessor = kMinBlocksOfPacks<T>;
+    static constexpr int kMaxTerms = 4;  // Terms that are kept in registers.
+    static constexpr int kMinBlocksPerProcessor = sizeof(T) > 4 ? 2 : 4;
+    static constexpr int kBytesAhead = 48;  // Per thread: four blocks per multiprocessor.
 
     using Weight = std::conditional_t<std::is_same_v<T, float>, float, double>;
 
@@ -28,9 +29,7 @@ struct UpdateAndMix {
 
     constexpr int64_t rows() const { return update.grid.rows; }
     constexpr int64_t blocks() const { return update.grid.count * parts; }
-    constexpr bool keeps_steps() const {
-        return order == MixOrder::combine_while_adapt || update.grid.squared;
-    }
+    constexpr bool keeps_steps() const { return order == MixOrder::combine_while_adapt; }
     constexpr int64_t scratch_bytes() const {
         const int64_t sums = (squared_before ? 1 : 0) + (update.grid.squared ? 1 : 0);
         return (keeps_steps() ? 2 : 1) * scratch_for<T>(rows() * width) +
@@ -50,11 +49,9 @@ struct UpdateAndMix {
             Piece tile = segment;
             tile.begin += at;
             tile.count = std::min(width, end - at);
-            adapt(block, tile, kept, steps);
-            if (before) add_squares(block, before, kept, tile.count);
-            if (updates) add_squares(block, updates, steps, tile.count);
+            adapt(block, tile, kept, steps, before, updates);
             blend(block, tile.count, kept);
-            combine(block, tile, kept, order == MixOrder::combine_while_adapt ? steps : nullptr);
+            combine(block, tile, kept, steps);
         }
         if (before) store(block, segment.segment, before, squared_before);
         if (updates) store(block, segment.segment, updates, update.grid.squared);
@@ -68,9 +65,11 @@ private:
     };
 
     /// Stores x, or x - lr d if the update comes first, in `kept`, and lr d in `steps` if that is
-    /// not null.
+    /// not null. Adds the squares of what is kept to `before`, and those of lr d to `updates`, if
+    /// these are not null; one thread then processes one lane of a row.
     template <class Block>
-    DBENCH_INLINE void adapt(Block& block, const Piece& tile, T* kept, T* steps) const {
+    DBENCH_INLINE void adapt(Block& block, const Piece& tile, T* kept, T* steps, Lanes* before,
+                             Lanes* updates) const {
         const Rows x = update.base;
         const bool adapts = order == MixOrder::adapt_then_combine;
         const int64_t stride = width;
@@ -83,16 +82,38 @@ private:
                                                                                 row.read(c)};
                 };
             };
-            const auto work = [=](int64_t i) DBENCH_INLINE_LAMBDA {
+            const auto keep = [=](int64_t i, const auto& use) DBENCH_INLINE_LAMBDA {
                 const auto row = row_of(i);
                 const Elements<T> to(kept + i * stride), row_steps(steps + i * stride);
                 return [=](auto c, const auto& taken) DBENCH_INLINE_LAMBDA {
                     const auto d = row.step(c, taken.rest, taken.x);
+                    const auto value = adapts ? taken.x - d : taken.x;
                     if (steps) row_steps[c] = d;
-                    to[c] = adapts ? taken.x - d : taken.x;
+                    to[c] = value;
+                    use(value, d);
                 };
             };
-            block.template for_packs<T>(rows(), tile.count, read, work);
+            if (!before && !updates) {
+                const auto work = [=](int64_t i) DBENCH_INLINE_LAMBDA {
+                    return keep(i, [](const auto&, const auto&) DBENCH_INLINE_LAMBDA {});
+                };
+                return block.template for_packs<T>(rows(), tile.count, read, work);
+            }
+            block.for_rows(rows(), kLanes, [=](int64_t i) DBENCH_INLINE_LAMBDA {
+                return [=](int64_t lane) DBENCH_INLINE_LAMBDA {
+                    double kept_sum = before ? before[i].sum[lane] : 0;
+                    double step_sum = updates ? updates[i].sum[lane] : 0;
+                    walk_lane<kBytesAhead>(static_cast<int>(lane), static_cast<int>(tile.count),
+                                           read(i),
+                                           keep(i, [&](T value, T step) DBENCH_INLINE_LAMBDA {
+                                               const double v = value, d = step;
+                                               kept_sum += v * v;
+                                               step_sum += d * d;
+                                           }));
+                    if (before) before[i].sum[lane] = kept_sum;
+                    if (updates) updates[i].sum[lane] = step_sum;
+                };
+            });
         });
     }
 
@@ -159,22 +180,6 @@ private:
         });
     }
 
-    template <class Block>
-    DBENCH_INLINE void add_squares(Block& block, Lanes* lanes, const T* values,
-                                   int64_t count) const {
-        const int64_t stride = width;
-        block.for_rows(rows(), kLanes, [=](int64_t i) DBENCH_INLINE_LAMBDA {
-            const T* const row = values + i * stride;
-            return [=](int64_t j) DBENCH_INLINE_LAMBDA {
-                double sum = lanes[i].sum[j];
-                for (int64_t c = j; c < count; c += kLanes) {
-                    const double x = row[c];
-                    sum += x * x;
-                }
-                lanes[i].sum[j] = sum;
-            };
-        });
-    }
     template <class Block>
     DBENCH_INLINE void store(Block& block, int64_t segment, const Lanes* lanes,
                              double* squared) const {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "arena/loops.hpp"
 #include "base/error.hpp"
 
 namespace dbench::algorithms {
@@ -14,7 +15,7 @@ constexpr int64_t kBlock = 512;
 
 /// Returns a'b. The sum is split into lanes so that compilers can use vector registers.
 template <class T>
-double product(const T* a, const T* b, int64_t count) {
+DBENCH_INLINE double sum_of_products(const T* a, const T* b, int64_t count) {
     constexpr int64_t kLanes = 16;
     double lanes[kLanes] = {}, sum = 0;
     int64_t k = 0;
@@ -26,6 +27,40 @@ double product(const T* a, const T* b, int64_t count) {
     for (; k < count; ++k) sum += static_cast<double>(a[k]) * static_cast<double>(b[k]);
     for (const double lane : lanes) sum += lane;
     return sum;
+}
+
+DBENCH_CLONES double product(const float* a, const float* b, int64_t count) {
+    return sum_of_products(a, b, count);
+}
+DBENCH_CLONES double product(const double* a, const double* b, int64_t count) {
+    return sum_of_products(a, b, count);
+}
+
+/// Computes out += H r for H [n, n] and r [n, columns].
+DBENCH_CLONES void add_product(const double* h, const double* r, int64_t n, int64_t columns,
+                               double* out) {
+    for (int64_t a = 0; a < n; ++a) {
+        for (int64_t b = 0; b < n; ++b) {
+            const double share = h[a * n + b];
+            DBENCH_INDEPENDENT
+            for (int64_t c = 0; c < columns; ++c) {
+                out[a * columns + c] += share * r[b * columns + c];
+            }
+        }
+    }
+}
+
+/// Computes out += share row.
+template <class T>
+DBENCH_INLINE void add_row(double share, const T* row, int64_t count, double* out) {
+    DBENCH_INDEPENDENT
+    for (int64_t p = 0; p < count; ++p) out[p] += share * static_cast<double>(row[p]);
+}
+DBENCH_CLONES void add(double share, const float* row, int64_t count, double* out) {
+    add_row(share, row, count, out);
+}
+DBENCH_CLONES void add(double share, const double* row, int64_t count, double* out) {
+    add_row(share, row, count, out);
 }
 
 /// Computes r = softmax f - y of one sample.
@@ -95,6 +130,7 @@ KernelFlow::KernelFlow(std::vector<Linearised> parts, bool classes)
         }
         kernel_ = kernel_of<T>(rows, outputs_, parameters_);
     });
+    for (const double value : kernel_) rates_.push_back(-value / static_cast<double>(samples_));
 }
 
 std::vector<double> KernelFlow::residual(const std::vector<double>& f) const {
@@ -109,14 +145,7 @@ std::vector<double> KernelFlow::residual(const std::vector<double>& f) const {
 std::vector<double> KernelFlow::velocity(const std::vector<double>& f) const {
     const std::vector<double> r = residual(f);
     std::vector<double> out(f.size());
-    for (int64_t a = 0; a < samples_; ++a) {
-        for (int64_t b = 0; b < samples_; ++b) {
-            const double share = -kernel_[a * samples_ + b] / static_cast<double>(samples_);
-            for (int64_t c = 0; c < outputs_; ++c) {
-                out[a * outputs_ + c] += share * r[b * outputs_ + c];
-            }
-        }
-    }
+    add_product(rates_.data(), r.data(), samples_, outputs_, out.data());
     return out;
 }
 
@@ -142,9 +171,7 @@ std::vector<double> KernelFlow::gradient(const std::vector<double>& r) const {
                 for (int64_t k = 0; k < part.samples * outputs_; ++k, ++next) {
                     const double share = *next / static_cast<double>(samples_);
                     const T* const row = part.jacobian<T>(0, k) + begin;
-                    for (int64_t p = 0; p < count; ++p) {
-                        out[begin + p] += share * static_cast<double>(row[p]);
-                    }
+                    add(share, row, count, out.data() + begin);
                 }
             }
         }

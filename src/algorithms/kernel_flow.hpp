@@ -41,6 +41,7 @@ private:
     bool classes_;
     int64_t outputs_, parameters_, samples_ = 0;
     std::vector<double> start_, targets_, kernel_;
+    std::vector<double> rates_;  // -H / N
 };
 
 }  // namespace dbench::algorithms

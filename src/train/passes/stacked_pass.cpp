@@ -1,7 +1,5 @@
 #include "train/passes/stacked_pass.hpp"
 
-#include <ATen/functorch/BatchedTensorImpl.h>
-#include <ATen/functorch/DynamicLayer.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/utils/lambda_post_hook.h>
 #include <torch/csrc/autograd/variable.h>
@@ -17,6 +15,7 @@
 #include "train/device/device.hpp"
 #include "train/models/model.hpp"
 #include "train/passes/gradient_parts.hpp"
+#include "train/passes/mapped.hpp"
 #include "train/passes/stacked_tensors.hpp"
 #include "train/replicas.hpp"
 #include "train/tensors.hpp"
@@ -25,36 +24,6 @@ namespace dbench::train {
 namespace {
 
 using torch::autograd::utils::LambdaPostHook;
-
-/// While it lives, LibTorch's vmap is active: computations on each(tensor) apply to every slice of
-/// the tensor along its first dimension.
-class Mapped {
-public:
-    explicit Mapped(int64_t slices)
-        : level_(at::functorch::initAndPushDynamicLayer(at::functorch::TransformType::Vmap, slices,
-                                                        at::functorch::RandomnessType::Error)) {}
-    ~Mapped() { at::functorch::popDynamicLayerAndDeleteMetadata(); }
-    Mapped(const Mapped&) = delete;
-    Mapped& operator=(const Mapped&) = delete;
-
-    torch::Tensor each(const torch::Tensor& all) const {
-        return at::functorch::makeBatched(all, 0, level_);
-    }
-    std::vector<torch::Tensor> each(const std::vector<torch::Tensor>& all) const {
-        std::vector<torch::Tensor> out;
-        for (const torch::Tensor& tensor : all) out.push_back(each(tensor));
-        return out;
-    }
-    /// Returns the result of every slice as one tensor (slices, ...).
-    static torch::Tensor all(const torch::Tensor& each) {
-        const auto* batched = at::functorch::maybeGetBatchedImpl(each);
-        DBENCH_EXPECT(batched != nullptr);
-        return batched->value().movedim(batched->bdim(), 0);
-    }
-
-private:
-    int64_t level_;
-};
 
 /// Returns tensors (R, shape...) over all local rows, in the layout's order, without copies.
 std::vector<torch::Tensor> stacked_views(const arena::Layout& layout, const arena::Rows& rows,

@@ -109,10 +109,18 @@ Result check_reduction(const Facts& f) {
 }
 
 Result check_compute(const Facts& f) {
-    if (!f.arithmetic || !f.arithmetic->bfloat16 || f.arithmetic->float32) return {};
+    if (!f.arithmetic || f.arithmetic->float32) return {};
+    if (!f.arithmetic->bfloat16 && !f.arithmetic->tf32) return {};
     return Problem{"/compute",
-                   "bfloat16 requires parameters and gradients in float32 (/precision is float64)",
+                   std::string(f.arithmetic->bfloat16 ? "bfloat16" : "tf32") +
+                       " requires parameters and gradients in float32 (/precision is float64)",
                    "leave one of the two out"};
+}
+
+Result check_tensor_cores(const Facts& f) {
+    if (!f.arithmetic || !f.arithmetic->tf32 || !f.passes || !f.passes->on_host) return {};
+    return Problem{"/compute", "tf32 is arithmetic of a GPU, and replicas train on the CPU",
+                   "choose \"precision\" or \"bfloat16\", or \"device\": \"cuda\""};
 }
 
 // The graph. A matrix whose sums do not suit is reported only once.
@@ -500,7 +508,8 @@ const std::vector<Rule>& compatibility_rules() {
         {"codec", "only algorithms that compensate for dropped parts accept a lossy codec",
          check_codec},
         {"reduction", "MPI's library cannot add 16-bit rows", check_reduction},
-        {"compute", "bfloat16 computation requires float32 parameters", check_compute},
+        {"compute", "bfloat16 and tf32 computation require float32 parameters", check_compute},
+        {"tensor cores", "tf32 computation requires a GPU", check_tensor_cores},
         {"sums",
          "W is doubly stochastic; for push-sum, the columns of W sum to 1 (or allow_biased)",
          check_sums},

@@ -98,7 +98,8 @@ struct PassFacts {
 /// Requests of the spec about the arithmetic.
 struct ArithmeticFacts {
     bool float32 = true;             ///< /precision
-    bool bfloat16 = false;           ///< /compute
+    bool bfloat16 = false;           ///< /compute is bfloat16.
+    bool tf32 = false;               ///< /compute is tf32.
     bool library_reduction = false;  ///< /reduction
 };
 

@@ -128,6 +128,15 @@ const std::vector<Example>& examples() {
         {"compute", "dsgd",
          [](Facts& f) { f.arithmetic = ArithmeticFacts{.float32 = false, .bfloat16 = true}; },
          [](Facts& f) { f.arithmetic->float32 = true; }, "/compute", "float64"},
+        {"compute", "dsgd",
+         [](Facts& f) { f.arithmetic = ArithmeticFacts{.float32 = false, .tf32 = true}; },
+         [](Facts& f) { f.arithmetic->tf32 = false; }, "/compute", "tf32 requires"},
+        {"tensor cores", "dsgd",
+         [](Facts& f) {
+             f.arithmetic = ArithmeticFacts{.tf32 = true};
+             f.passes = PassFacts{.on_host = true};
+         },
+         [](Facts& f) { f.passes->on_host = false; }, "/compute", "train on the CPU"},
         {"sums", "dsgd", [](Facts& f) { f.matrix = MatrixFacts{.row_sums = false}; },
          [](Facts& f) { f.matrix->row_sums = true; }, "/graph", "does not keep the mean"},
         {"sums", "dsgd", [](Facts& f) { f.matrix = MatrixFacts{.column_sums = false}; },

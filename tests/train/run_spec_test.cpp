@@ -64,6 +64,7 @@ TEST_CASE("An empty spec has the documented defaults") {
 TEST_CASE("Every allowed value and form is read") {
     CHECK(read(R"({"precision": "float64"})").precision == arena::DType::float64);
     CHECK(read(R"({"compute": "bfloat16"})").compute == Compute::bfloat16);
+    CHECK(read(R"({"compute": "tf32"})").compute == Compute::tf32);
     CHECK(read(R"({"stacking": "batched"})").stacking == Stacking::batched);
     CHECK(read(R"({"stacking": "auto"})").stacking == Stacking::automatic);
     CHECK(read(R"({"device": "cpu"})").device == DeviceChoice::cpu);

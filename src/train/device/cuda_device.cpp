@@ -189,8 +189,7 @@ public:
         c10::cuda::set_device(static_cast<c10::DeviceIndex>(number));
         c10::cuda::setCurrentCUDAStream(stream_);
         at::globalContext().setBenchmarkCuDNN(true);
-        at::globalContext().setAllowTF32CuDNN(false);
-        at::globalContext().setAllowTF32CuBLAS(false);
+        GpuDevice::allow_tf32(false);
         device_.on_low_memory([] {
             try {
                 c10::cuda::CUDACachingAllocator::emptyCache();
@@ -219,6 +218,10 @@ public:
         size_t free = 0, all = 0;
         if (cudaMemGetInfo(&free, &all) != cudaSuccess) return std::nullopt;
         return MemoryInfo{static_cast<int64_t>(all), static_cast<int64_t>(free)};
+    }
+    void allow_tf32(bool allowed) override {
+        at::globalContext().setAllowTF32CuDNN(allowed);
+        at::globalContext().setAllowTF32CuBLAS(allowed);
     }
     void release_cached_memory() override { c10::cuda::CUDACachingAllocator::emptyCache(); }
     std::vector<std::pair<std::string, std::string>> settings() const override {

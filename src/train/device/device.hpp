@@ -56,6 +56,9 @@ public:
         int64_t all, free;
     };
     virtual std::optional<MemoryInfo> memory_info() const { return std::nullopt; }
+    /// Lets convolutions and matrix products in float32 round their factors to TF32 (11 bits of
+    /// precision), or not. A host has no TF32.
+    virtual void allow_tf32(bool /*allowed*/) {}
     /// Releases the memory that LibTorch caches and does not use now.
     virtual void release_cached_memory() {}
     /// Settings of the device that can change results, as names and values for the result file.

@@ -7,6 +7,7 @@ namespace dbench::train {
 algorithms::ArithmeticFacts arithmetic_facts(const RunSpec& spec) {
     return {.float32 = spec.precision == arena::DType::float32,
             .bfloat16 = spec.compute == Compute::bfloat16,
+            .tf32 = spec.compute == Compute::tf32,
             .library_reduction = spec.reduction == ReductionChoice::library};
 }
 

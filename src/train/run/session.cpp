@@ -87,6 +87,7 @@ struct Session::Impl {
                           {data.train->shape(), data.train->classes(), data.train->tokens(),
                            batches.stream && !batches.full ? batches.batch_size : 0});
         if (spec.compute == Compute::bfloat16) model = autocast(std::move(model));
+        options.device.allow_tf32(spec.compute == Compute::tf32);
         layout = layout_of(model->declaration());
         const Json& optimizer_spec = o.spec->at("optimizer");
         const auto common = algorithms::OptimizerSpec::section().read(optimizer_spec);

@@ -128,10 +128,12 @@ const base::Section<RunSpec>& RunSpec::section() {
              arena::DType::float32, "precision of all arithmetic, except for what compute says"),
          &R::precision},
         {Words<Compute>("compute",
-                        {{"precision", Compute::precision}, {"bfloat16", Compute::bfloat16}},
+                        {{"precision", Compute::precision},
+                         {"tf32", Compute::tf32},
+                         {"bfloat16", Compute::bfloat16}},
                         Compute::precision,
                         "precision of the model's passes: as precision says, or convolutions and "
-                        "matrix products in bfloat16"),
+                        "matrix products on a GPU's tensor cores (tf32), or in bfloat16"),
          &R::compute},
         {Words<Stacking>(
              "stacking",

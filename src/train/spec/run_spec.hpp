@@ -33,7 +33,7 @@ struct MessageSpec {
 };
 void read_value(const base::Json& value, MessageSpec& out);
 
-enum class Compute : uint8_t { precision, bfloat16 };
+enum class Compute : uint8_t { precision, tf32, bfloat16 };
 enum class Stacking : uint8_t { off, streams, batched, automatic };
 enum class ReductionChoice : uint8_t { automatic, reproducible, library };
 enum class Capture : uint8_t { off, on, automatic };

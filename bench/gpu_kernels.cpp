@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -29,15 +31,21 @@ constexpr const char* kHelp =
 measures their speed relative to a plain copy.
 
   bench_gpu_kernels check [--seed N] [--quick]       every kernel, several shapes, both precisions
-  bench_gpu_kernels time [--rounds N] [--rows N] [--columns N]
+  bench_gpu_kernels time [--rounds N] [--rows N] [--columns N] [--only TEXT]
 
 --on card (default: a GPU), host, or emulated (only with check: the emulated device of the tests).
 Output lines have fields separated by tabs. check: kernel, shape, precision, "same" or "differs".
 time: kernel, microseconds, GB/s, share of the copy's GB/s; bytes count each row that a kernel reads
-once, and each row that it writes once.
+once, and each row that it writes once. --only times the kernels whose names contain TEXT.
 
-Exit status: 0 success; 1 bits differ; 2 wrong arguments; 77 no GPU.
+Exit status: 0 success; 1 bits differ, or a kernel seems to be 1.05 times as fast as the fastest of
+copying and filling (a wrong measurement); 2 wrong arguments; 77 no GPU.
 )";
+
+double seconds() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
 
 struct NoGpu : std::runtime_error {
     using std::runtime_error::runtime_error;
@@ -62,6 +70,12 @@ struct Runner {
     virtual CopiedMemory place() { return host(); }
     virtual void finish() {}
     virtual void copy(void* to, const void* from, int64_t bytes) { copy_on_host(to, from, bytes); }
+    /// Calls `work` `times` times and returns the seconds that the device took for all calls.
+    virtual double timed(int64_t times, const std::function<void()>& work) {
+        const double start = seconds();
+        for (int64_t k = 0; k < times; ++k) work();
+        return seconds() - start;
+    }
 };
 
 struct Emulated : Runner {
@@ -100,10 +114,33 @@ struct OnGpu : Runner {
     }
     void copy(void* to, const void* from, int64_t bytes) override {
         check(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDeviceToDevice,
-                              static_cast<cudaStream_t>(device->compute_stream())),
+                              stream()),
               "cudaMemcpyAsync");
     }
+    /// Measures between two events on the stream, so that the time is the GPU's. The host launches
+    /// ahead of the GPU, which therefore has no pauses if a launch takes the host less time than
+    /// the GPU needs for it.
+    double timed(int64_t times, const std::function<void()>& work) override {
+        check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
+        check(cudaEventRecord(begin.get(), stream()), "cudaEventRecord");
+        for (int64_t k = 0; k < times; ++k) work();
+        check(cudaEventRecord(end.get(), stream()), "cudaEventRecord");
+        check(cudaEventSynchronize(end.get()), "cudaEventSynchronize");
+        float milliseconds = 0;
+        check(cudaEventElapsedTime(&milliseconds, begin.get(), end.get()), "cudaEventElapsedTime");
+        return 1e-3 * static_cast<double>(milliseconds);
+    }
+    cudaStream_t stream() { return static_cast<cudaStream_t>(device->compute_stream()); }
+
+    using Event = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, decltype(&cudaEventDestroy)>;
+    static Event new_event() {
+        cudaEvent_t event = nullptr;
+        check(cudaEventCreate(&event), "cudaEventCreate");
+        return {event, cudaEventDestroy};
+    }
+
     std::optional<CudaDevice> device;
+    Event begin = new_event(), end = new_event();
 };
 
 std::unique_ptr<Runner> on_gpu() { return std::make_unique<OnGpu>(); }
@@ -183,70 +220,100 @@ int check(Runner& runner, uint64_t seed, bool quick) {
     return differing == 0 ? 0 : base::kExitFailed;
 }
 
-double seconds() {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-}
-
-/// Calls `work` `times` times and returns the mean seconds.
-template <class Work>
-double timed(Runner& runner, int64_t times, const Work& work) {
-    runner.finish();
-    const double start = seconds();
-    for (int64_t k = 0; k < times; ++k) work();
-    runner.finish();
-    return (seconds() - start) / static_cast<double>(times);
-}
-
-/// Returns how often to repeat work that takes `once` seconds, to measure for about 20 ms.
-int64_t times_for(double once) {
-    return std::clamp(static_cast<int64_t>(0.02 / once), int64_t{1}, int64_t{200});
-}
-
 double median(std::vector<double> values) {
     std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
     return values[values.size() / 2];
 }
 
+/// Work that is timed: `run(k)` is its k-th call. Successive calls use different memory, so that no
+/// call finds its input in the cache.
+using Work = std::function<void(int64_t)>;
+
+/// Times work for at least `kLeast` seconds per round.
+class Timer {
+public:
+    Timer(Runner& runner, Work work) : runner_(runner), work_(std::move(work)) {
+        timed(2);  // Includes the allocations of the first use.
+        const double once = std::max(timed(2) / 2, 1e-7);
+        calls_ = std::clamp(static_cast<int64_t>(std::ceil(kLeast / once)), int64_t{2}, kMost);
+    }
+    /// Returns the seconds of one call, the mean of a round.
+    double round() { return timed(calls_) / static_cast<double>(calls_); }
+
+private:
+    static constexpr double kLeast = 0.015;
+    static constexpr int64_t kMost = 2000;
+
+    double timed(int64_t calls) {
+        return runner_.timed(calls, [this] { work_(next_++); });
+    }
+
+    Runner& runner_;
+    Work work_;
+    int64_t calls_ = 0, next_ = 0;
+};
+
+/// The share of the fastest known bandwidth above which a measurement must be wrong.
+constexpr double kImpossible = 1.05;
+
 /// Alternates every kernel with a plain copy; the printed share is the median over the rounds.
-void time_all(Runner& runner, int64_t rounds, int64_t rows, int64_t columns) {
+/// Returns the exit status: failed if a kernel seems to be faster than the memory.
+int time_all(Runner& runner, int64_t rounds, int64_t rows, int64_t columns,
+             const std::string& only) {
     const Layout layout = one_tensor(columns);
-    CaseData m({"", layout, rows, layout.all()}, DType::float32, 1, runner.place());
+    const Shape shape{"", layout, rows, layout.all()};
     const int64_t set = rows * layout.columns() * size_of(DType::float32);
-    const auto copy = [&] { runner.copy(m.at(1).data, m.at(0).data, set); };
+    // With two sets of inputs a call reads memory that the previous call did not touch.
+    CaseData data[] = {{shape, DType::float32, 1, runner.place()},
+                       {shape, DType::float32, 2, runner.place()}};
     const auto moved = [](const Traffic& t) { return static_cast<double>(t.read + t.written); };
-    copy();
-    const int64_t copies = times_for(timed(runner, 1, copy));
+    Timer copies(runner, [&](int64_t k) {
+        CaseData& m = data[k % 2];
+        runner.copy(m.at(1).data, m.at(0).data, set);
+    });
+    // Memory is a little faster if it is only written than if reads and writes alternate.
+    Timer fills(runner,
+                [&](int64_t k) { fill_zero(data[k % 2].at(1), layout.all(), runner.queue()); });
     std::vector<double> bandwidths;
+    double fastest = static_cast<double>(set) / fills.round();
+    int wrong = 0;
     for (const Case& each : cases()) {
-        const auto run = [&] { each.run(m, runner.queue()); };
+        if (std::string(each.name).find(only) == std::string::npos) continue;
         const double before = moved(total(traffic));
-        run();  // includes the allocations of the first use
+        each.run(data[0], runner.queue());
         const double bytes = moved(total(traffic)) - before;
         if (bytes == 0) continue;
-        const int64_t times = times_for(timed(runner, 1, run));
+        Timer kernel(runner, [&](int64_t k) { each.run(data[k % 2], runner.queue()); });
         std::vector<double> spent, shares;
         for (int64_t round = 0; round < rounds; ++round) {
-            bandwidths.push_back(2.0 * static_cast<double>(set) / timed(runner, copies, copy));
-            spent.push_back(timed(runner, times, run));
+            bandwidths.push_back(2.0 * static_cast<double>(set) / copies.round());
+            spent.push_back(kernel.round());
             shares.push_back(bytes / spent.back() / bandwidths.back());
+            fastest = std::max(fastest, bandwidths.back());
         }
+        const double share = median(shares);
         std::printf("%s\t%.2f\t%.1f\t%.3f\n", each.name, 1e6 * median(spent),
-                    bytes / median(spent) / 1e9, median(shares));
+                    bytes / median(spent) / 1e9, share);
         std::fflush(stdout);
+        if (bytes / median(spent) > kImpossible * fastest) ++wrong;
     }
+    if (bandwidths.empty()) throw base::UserError("--only " + only + ": no kernel has this name");
     const double bandwidth = median(bandwidths);
     std::printf("plain copy\t%.2f\t%.1f\t1.000\n", 2e6 * static_cast<double>(set) / bandwidth,
                 bandwidth / 1e9);
+    if (wrong == 0 || runner.queue().immediate()) return 0;
+    std::fprintf(stderr,
+                 "bench_gpu_kernels: %d kernels seem to be faster than a plain copy: the "
+                 "benchmark is wrong, or the rows fit in the cache\n",
+                 wrong);
+    return base::kExitFailed;
 }
 
 /// Returns the options after the first word by name, with defaults.
 std::map<std::string, std::string> options(int argc, char** argv) {
-    std::map<std::string, std::string> given = {{"--on", "card"},
-                                                {"--seed", "1"},
-                                                {"--rounds", "5"},
-                                                {"--rows", "16"},
-                                                {"--columns", "2097152"}};
+    std::map<std::string, std::string> given = {{"--on", "card"},         {"--seed", "1"},
+                                                {"--rounds", "5"},        {"--rows", "16"},
+                                                {"--columns", "2097152"}, {"--only", ""}};
     for (int k = 2; k < argc; ++k) {
         const std::string name = argv[k];
         if (name == "--quick") {
@@ -286,9 +353,8 @@ int run(int argc, char** argv) {
                      given.contains("--quick"));
     }
     if (given.at("--on") == "emulated") throw base::UserError("time: an emulation has no speed");
-    time_all(*runner, number(given, "--rounds"), number(given, "--rows"),
-             number(given, "--columns"));
-    return 0;
+    return time_all(*runner, number(given, "--rounds"), number(given, "--rows"),
+                    number(given, "--columns"), given.at("--only"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-"""Profiles: the share of time in which a kernel runs, and the kernels that need most of the
-time."""
+"""Profiles: the share of time in which a kernel runs, the kernels that need most of the time, and
+the time of each kind of kernel in an iteration."""
 
 import csv
 import shutil
@@ -11,7 +11,22 @@ from .journal import FAILED, MISSING, OK, Stop
 from .setting import Step, last_line, reason
 
 BUSY = "device busy, ResNet-20, batch 32"
-ITERATIONS = 60  # of a profiled run
+# cuDNN tries its algorithms in the first iterations, with several thousand launches. A profile
+# leaves these out and covers a few iterations after them.
+ITERATIONS, SKIPPED, PROFILED = 400, 30000, 700
+# The kinds of kernels, by the first pattern that the name contains (in lower case).
+KINDS = (("convolution, data", ("dgrad",)),
+         ("convolution, weights", ("wgrad",)),
+         ("copies", ("nchwtonhwc", "nhwctonchw")),
+         ("normalisation", ("norm", "scalerelu", "bn_")),
+         ("convolution, forward", ("fprop", "convolve", "conv2d", "implicit", "winograd", "nchw",
+                                   "nhwc")),
+         ("update and averaging", ("updateandmix",)),
+         ("update", ("sgd", "adam", "multi_tensor", "fused_")),
+         ("averaging", ("weightedsums", "treesum", "codedmean")),
+         ("matrix products", ("gemm", "gemv", "cutlass", "cublas")),
+         ("copies", ("copy", "memcpy", "memset", "gather", "index", "zero", "fill", "convert",
+                     "cat")))
 
 
 def given(bench):
@@ -35,7 +50,9 @@ def share_of_time(bench):
 
 def kernels_of_torch(bench):
     worker = bench.workers.of({"model": "resnet20", "batch": 32})
-    return {"status": OK, **worker.ask(do="profile", of="eager")}
+    found = worker.ask(do="profile", of="eager")
+    rows = [(row["name"], row["ms"] * 1e6) for row in found.pop("all", found["kernels"])]
+    return {"status": OK, **found, "kinds": kinds_of(rows, 1)}
 
 
 def table_of(text, name, value):
@@ -60,6 +77,30 @@ def most(rows):
             "kernels": [{"name": name, "ms": ms} for name, ms in longest]}
 
 
+def kind_of(kernel):
+    """Return the kind of a kernel by its name."""
+    name = kernel.lower()
+    return next((kind for kind, parts in KINDS if any(part in name for part in parts)), "others")
+
+
+def kinds_of(rows, iterations):
+    """Return the milliseconds per iteration of each kind, the largest first, from rows (name,
+    nanoseconds) of a number of iterations."""
+    total = defaultdict(float)
+    for name, spent in rows:
+        total[kind_of(name)] += spent * 1e-6 / iterations
+    return dict(sorted(total.items(), key=lambda row: -row[1]))
+
+
+def iterations_in(rows):
+    """Return the number of iterations in a profile with a row for each launch: an iteration launches
+    one update."""
+    updates = sum(kind_of(name) in ("update", "update and averaging") for name, _ in rows)
+    if updates == 0:
+        raise Stop(FAILED, "the profile has no update, so its iterations cannot be counted")
+    return updates
+
+
 def by_nsys(setting, command):
     report = setting.output("profile", ".nsys-rep")
     run = setting.call(["nsys", "profile", "-t", "cuda", "-f", "true", "-o",
@@ -78,7 +119,7 @@ def by_ncu(setting, command):
     run = setting.call(["ncu", "--csv", "--metrics", "gpu__time_duration.sum",
                         "--print-units", "base", "--graph-profiling", "node",
                         "--clock-control", "none", "--target-processes", "all",
-                        "--launch-skip", 4000, "--launch-count", 400, *command], 120)
+                        "--launch-skip", SKIPPED, "--launch-count", PROFILED, *command], 120)
     if run.returncode:
         raise Stop(FAILED, last_line(run.stderr or run.stdout))
     return table_of(run.stdout, "Kernel Name", "Metric Value")
@@ -90,8 +131,10 @@ def kernels_of_dbench(bench):
         raise Stop(MISSING, "no nsys and no ncu in the search path")
     command = bench.setting.command("profile", {
         **given(bench), "length": {"iterations": ITERATIONS}}, "--overwrite")
-    rows = (by_nsys if tool == "nsys" else by_ncu)(bench.setting, command)
-    return {**most(rows), "tool": tool}
+    if tool == "nsys":
+        return {**most(by_nsys(bench.setting, command)), "tool": tool}
+    rows = by_ncu(bench.setting, command)
+    return {**most(rows), "tool": tool, "kinds": kinds_of(rows, iterations_in(rows))}
 
 
 def beside_the_first_case(bench):

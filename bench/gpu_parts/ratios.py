@@ -15,8 +15,9 @@ from .torch_process import compilation
 LEARNING = {"lr": 0.01, "momentum": 0.9}
 SMALL = {"type": "mlp", "hidden": [32, 64]}  # 101,098 parameters, as in bench/scale
 LEAST, MOST = 3, 4000  # bounds of the number of timed iterations of a run
-OF_32, OF_128, OF_512, SCALE = CASES = (
-    "ResNet-20, batch 32", "ResNet-20, batch 128", "ResNet-20, 512 samples", "scale MLP")
+OF_32, OF_128, OF_512, SCALE, IN_TF32, IN_BFLOAT16 = CASES = (
+    "ResNet-20, batch 32", "ResNet-20, batch 128", "ResNet-20, 512 samples", "scale MLP",
+    "ResNet-20, batch 128, TF32", "ResNet-20, batch 128, bfloat16")
 
 
 @dataclass
@@ -29,8 +30,10 @@ class Contender:
     first: int = 0
 
 
-def spec(setting, model, replicas, batch, recorded=False, precision="float32"):
+def spec(setting, model, replicas, batch, recorded=False, precision="float32",
+         compute="precision"):
     return {"model": model, "replicas": replicas, "device": setting.device, "precision": precision,
+            "compute": compute,
             "implementation": "D_ring" if replicas > 1 else "C_complete",
             "stacking": "auto" if replicas > 1 else "off",
             "data": {"type": "shapes", "train": max(2048, replicas * batch), "test": 10,
@@ -52,6 +55,10 @@ def sides_of_cases(setting):
     def others(batch):
         return [torch(name, batch) for name in ("eager", "graph", "compile")]
 
+    def in_mode(compute):
+        ours = dbench("dbench", 600, "resnet20", 1, 128, compute=compute)
+        return [ours, *(torch(name, 128, compute=compute) for name in ("eager", "graph"))]
+
     return {
         OF_32: [dbench("dbench", 800, "resnet20", 1, 32), *others(32)],
         OF_128: [dbench("dbench", 400, "resnet20", 1, 128), torch("ddp", 128)],
@@ -62,6 +69,9 @@ def sides_of_cases(setting):
                  torch("ensemble", 32, replicas=16)],
         SCALE: [dbench("dbench, 16 replicas", 1200, SMALL, 16, 8),
                 dbench("dbench, 1008 replicas", 150, SMALL, 1008, 8)],
+        # The CPU has no TF32: there, the test of this benchmark runs the case in float32.
+        IN_TF32: in_mode("tf32" if setting.device == "cuda" else "precision"),
+        IN_BFLOAT16: in_mode("bfloat16"),
     }
 
 
@@ -182,7 +192,8 @@ class Case:
 
 # Seconds of a round, and the additional seconds of the first round, in which PyTorch starts and
 # compiles.
-TAKES = {OF_32: (16, 34), OF_128: (11, 11), OF_512: (38, 47), SCALE: (20, 0)}
+TAKES = {OF_32: (16, 34), OF_128: (11, 11), OF_512: (38, 47), SCALE: (20, 0), IN_TF32: (12, 8),
+         IN_BFLOAT16: (12, 8)}
 
 
 def rounds(bench, case):

@@ -116,6 +116,10 @@ def wanted(journal):
                over(ratios.OF_128, "dbench", "ddp")),
         Wanted("ResNet-20, batch 512: over PyTorch's best", 1.0, False,
                over(ratios.OF_512, "dbench", *everything)),
+        Wanted("ResNet-20, batch 128, TF32: over PyTorch's best", 1.0, False,
+               over(ratios.IN_TF32, "dbench", "eager", "graph")),
+        Wanted("ResNet-20, batch 128, bfloat16: over PyTorch's best", 1.0, False,
+               over(ratios.IN_BFLOAT16, "dbench", "eager", "graph")),
         Wanted(profiles.BUSY, 0.90, False,
                lambda: Figure([step("profile", profiles.BUSY)["share"]])),
         Wanted("16 replicas of batch 32 over one model at batch 512", 0.70, False,
@@ -181,6 +185,7 @@ def details_of(result):
                   for kernel, row in kernels.items()]
     else:
         lines += [f"{row['ms']:9.3f} ms  {row['name']}" for row in kernels]
+    lines += [f"{ms:9.3f} ms an iteration: {kind}" for kind, ms in result.get("kinds", {}).items()]
     for name, side in sides_of(result).items():
         lines += [f"{name}: {line}" for line in side.get("warnings", [])]
     return [f"    {line}" for line in lines]

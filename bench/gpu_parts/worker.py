@@ -8,7 +8,7 @@ one JSON object per line.
 The requests are eager (channels_last), graph (the step and its batch in a torch.cuda.graph),
 compile (torch.compile, mode="reduce-overhead"), ddp (DistributedDataParallel over NCCL with `ranks`
 ranks), ensemble (`replicas` models by torch.func), profile and ceilings. All models train in
-float32 without TF32, with fused SGD and momentum 0.9. The images are in GPU memory, and every
+float32 without TF32 (unless "compute" asks for tf32 or bfloat16), with fused SGD and momentum 0.9. The images are in GPU memory, and every
 iteration uses a random batch of them.
 """
 
@@ -39,15 +39,29 @@ class Data:
         return (self.images[rows].contiguous(memory_format=self.memory_format), self.labels[rows])
 
 
+def memory_format(given):
+    """Return the order of an image's numbers in memory: channels last where PyTorch allows it. vmap
+    over several models has no such tensors."""
+    apart = given.get("model") == "mlp" or "replicas" in given
+    return torch.contiguous_format if apart else torch.channels_last
+
+
 def new_model(given, device):
     torch.manual_seed(1)
     options = {"hidden": given["hidden"]} if "hidden" in given else {}
     model = MODELS[given["model"]](SHAPE, CLASSES, **options).train().to(device)
-    return model.to(memory_format=torch.channels_last) if given["model"] != "mlp" else model
+    return model.to(memory_format=memory_format(given))
 
 
 def new_optimizer(parameters):
     return torch.optim.SGD(parameters, **LEARNING, fused=True)
+
+
+def loss_of(given, model, images, labels):
+    """Return the loss, computed in the precision that "compute" says; TF32 is a global setting."""
+    half = given.get("compute") == "bfloat16"
+    with torch.autocast(images.device.type, torch.bfloat16, enabled=half, cache_enabled=False):
+        return F.cross_entropy(model(images), labels)
 
 
 def eager(given, data, model=None):
@@ -56,7 +70,7 @@ def eager(given, data, model=None):
 
     def step():
         images, labels = data.batch(given["batch"])
-        F.cross_entropy(model(images), labels).backward()
+        loss_of(given, model, images, labels).backward()
         optimizer.step()
         optimizer.zero_grad()
     return step
@@ -77,7 +91,7 @@ def graph(given, data):
 
     def whole():
         images, labels = data.batch(given["batch"])
-        F.cross_entropy(model(images), labels).backward()
+        loss_of(given, model, images, labels).backward()
         optimizer.step()
 
     aside = torch.cuda.Stream()
@@ -100,7 +114,7 @@ def graph(given, data):
 def compiled(given, data):
     model = new_model(given, data.device)
     optimizer = new_optimizer(model.parameters())
-    loss = torch.compile(lambda images, labels: F.cross_entropy(model(images), labels),
+    loss = torch.compile(lambda images, labels: loss_of(given, model, images, labels),
                          mode="reduce-overhead")
 
     def step():
@@ -210,7 +224,8 @@ def profile(step, device, iterations=20):
     rows.sort(key=lambda row: -row[1])
     return {"kernel_ms": sum(row[1] for row in rows), "ms": spent / iterations * 1e3,
             "kernels": [{"name": name[:80], "ms": ms, "launches": count}
-                        for name, ms, count in rows[:12]]}
+                        for name, ms, count in rows[:12]],
+            "all": [{"name": name, "ms": ms} for name, ms, _ in rows]}
 
 
 def versions(device):
@@ -226,9 +241,9 @@ def main():
     device = torch.device(given.get("device", "cuda"), given.get("rank", 0))
     if device.type == "cuda":
         torch.cuda.set_device(device)
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cuda.matmul.allow_tf32 = given.get("compute") == "tf32"
+    torch.backends.cudnn.allow_tf32 = given.get("compute") == "tf32"
     torch.backends.cudnn.benchmark = True
-    image_format = torch.contiguous_format if given.get("model") == "mlp" else torch.channels_last
     data, made = None, {}
     print(json.dumps(versions(device)), file=answers, flush=True)
     for line in sys.stdin:
@@ -237,7 +252,7 @@ def main():
             if asked["do"] == "ceilings":
                 answer = ceilings(device, **asked.get("sizes", {}))
             else:
-                data = data or Data(device, image_format)
+                data = data or Data(device, memory_format(given))
                 name = asked.get("of", asked["do"])
                 if name not in made:
                     made[name] = STEPS[name](given, data)

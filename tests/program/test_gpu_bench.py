@@ -444,6 +444,20 @@ def test_tables_of_profilers():
         profiles.most(profiles.table_of("==PROF== nothing\n", "Name", "Total"))
 
 
+def test_time_of_each_kind_of_kernel():
+    rows = [("void cudnn::dgrad_engine", 4e6), ("void wgrad_alg0_engine", 2e6),
+            ("implicit_convolve_sgemm", 6e6), ("cudnn::batchnorm_fwtr_nhwc", 1e6),
+            ("run_on_device<NormMoments<float>>", 1e6),
+            ("run_on_device<UpdateAndMix<float, Sgd<float>>>", 1e6), ("sgd_update", 1e6),
+            ("unknown", 2e6)]
+    assert profiles.iterations_in(rows) == 2
+    assert profiles.kinds_of(rows, 2) == {
+        "convolution, forward": 3.0, "convolution, data": 2.0, "convolution, weights": 1.0,
+        "normalisation": 1.0, "others": 1.0, "update and averaging": 0.5, "update": 0.5}
+    with pytest.raises(Stop, match="no update"):
+        profiles.iterations_in([("conv", 1.0)])
+
+
 def test_gpu_utilisation_is_sampled_in_the_rounds(bench):
     for number, seen in (1, [0.5, 0.9, 1.0]), (2, [0.8, 0.95]):
         bench.journal.put("ratios", f"ResNet-20, batch 32 / {number}", {

@@ -166,12 +166,15 @@ def test_other_data_stand_in_and_are_not_compared(table, ask):
     def change(given):
         for cell in given["cells"]:
             cell.setdefault("set", {})["/data/train"] = "nowhere.npz"
+        given["cells"].append({"cell": "third", "published": 1, "metric": "first",
+                               "lacks": ["a feature"]})
         given["stand_in"] = {"reason": "with rows that are here",
                              "set": {"/data/train": "{data}/rows.npz"}}
     table(change)
     status, found, told = ask("--run")
-    assert status == 0 and verdicts(found) == ["not run", "not run"]
-    assert told.count(" done in ") == 2 and "nowhere.npz" in found["cells"][0]["why"]
+    assert status == 0 and verdicts(found) == ["not run"] * 3
+    assert told.count(" done in ") == 3 and "nowhere.npz" in found["cells"][0]["why"]
+    assert "dbench lacks a feature; with rows that are here" in found["cells"][2]["why"]
     assert "with rows that are here" in found["cells"][0]["why"]
     assert found["cells"][0]["ours"] is None and "which is not compared" in found["cells"][1]["why"]
     assert "done in" not in ask("--run")[2]

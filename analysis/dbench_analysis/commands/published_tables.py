@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from ..basics.errors import AnalysisError
+from ..basics.paths import user_path
 from ..figures import drawing, reproduced
 from ..reproduction import definition, planning
 from ..reproduction.report import Outcome, outcome
@@ -35,7 +36,8 @@ def run(arguments, folder: Path) -> int:
         raise AnalysisError(arguments.runs[0], "a published table is judged by the runs in a "
                             "folder", "give --folder DIR")
     what = definition.read(folder)
-    place = Place(what, Path(arguments.folder or Path("results/reproduce") / what.name))
+    chosen = arguments.folder and user_path(arguments.folder, "--folder")
+    place = Place(what, Path(chosen or Path("results/reproduce") / what.name))
     if arguments.plan:
         place.prepare()
         planned = place.planned(arguments.seeds)
@@ -59,7 +61,12 @@ def judged(place: Place, arguments) -> Outcome:
     stand_ins = []
     if "stand_in" in place.what.given and not any(run.identity for run in planned):
         stand_ins = place.planned(stand_in=True)
-    failed = place.make([*planned, *stand_ins], report) if arguments.make else {}
+    failed: dict[str, str] = {}
+    if arguments.make:
+        try:
+            failed = place.make([*planned, *stand_ins], report)
+        except KeyboardInterrupt:
+            report("interrupted: the same command makes the remaining runs")
     return outcome(place, planned, failed, stand_ins)
 
 
@@ -67,7 +74,7 @@ def write(found: Outcome, place: Place, arguments) -> int:
     """Write the files of a finished command, and print the result."""
     name = place.what.name
     folders = [place.folder] if arguments.make else []
-    folders += [Path(arguments.page)] if arguments.page else []
+    folders += [Path(user_path(arguments.page, "--page"))] if arguments.page else []
     for folder in folders:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.md").write_text(found.as_markdown(f"{name}.png"), encoding="utf-8")

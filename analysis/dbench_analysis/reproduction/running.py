@@ -93,12 +93,14 @@ class Place:
 
     def planned(self, seeds: int = 0, stand_in: bool = False) -> list[Planned]:
         """Return the runs of all cells that can be run, each checked by the program. `seeds`: how
-        many seeds a cell has at least."""
+        many seeds a cell has at least. Runs that stand in have the first seed, and also replace
+        those of cells that lack a feature."""
         runs = []
         for cell in self.what.cells:
-            if cell.lacks:
+            if cell.lacks and not stand_in:
                 continue
-            for seed in more(self.what.seeds, seeds):
+            wanted = self.what.seeds[:1] if stand_in else more(self.what.seeds, seeds)
+            for seed in wanted:
                 name = cell.stem + ("" if seed is None else f"-s{seed}") + STAND_IN * stand_in
                 spec = filled(self.what.spec(cell, seed, stand_in), {
                     "{data}": str(self.data), "{here}": str(self.what.folder.absolute())})

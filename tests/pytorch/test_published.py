@@ -5,8 +5,8 @@ appendix_figure_7_heterogeneity.ipynb of epfml/relaysgd) counts iterations on qu
 f(x) = mean_i ||A_i x - b_i||^2 from x = 0, for three amounts of heterogeneity zeta^2. Only the
 iterations of a grid are tested. The count of D-PSGD is the first tested iteration at which the last
 three tested values of f(mean x) - f* are within 1e-8 of their mean; that of the others is the first
-tested iteration with f(mean x) - f* < 1e-6. One of the twelve counts, 19818 of D-PSGD, is left out here;
-tests/program/test_relaysgd.py has all twelve, on data that are drawn without PyTorch.
+tested iteration with f(mean x) - f* < 1e-6. One of the twelve counts, 19818 of D-PSGD, is left out
+here; tests/program/test_relaysgd.py has all twelve, on data that are drawn without PyTorch.
 
 The model least_squares has 1/2 ||A x - b||^2 / m with m = 10 rows for each of 32 replicas. The
 published rates belong to 2 A'(A x - b), so they are multiplied by 20 here (D-PSGD: to A'(A x - b),

@@ -4,7 +4,7 @@ A run belongs to a cell if its resolved spec is the one of the cell: names of fi
 program calls free to change do not matter, and only the seed may be another one. Everything is kept
 in one folder:
 
-    data-<hash>/        what the reproduction's script made; the hash is that of the script
+    data-<hash>/        what the reproduction's script made; the hash is that of the script and name
     specs/<run>.json    the spec of each run
     <run>.h5            the results
 """
@@ -73,7 +73,8 @@ class Place:
         if "script" not in self.what.given:
             return None
         script = (self.what.folder / self.what.given["script"]).read_bytes()
-        return self.folder.absolute() / f"data-{hashlib.sha256(script).hexdigest()[:12]}"
+        made_by = hashlib.sha256(script + self.what.name.encode()).hexdigest()
+        return self.folder.absolute() / f"data-{made_by[:12]}"
 
     def prepare(self):
         """Make the data, if there is a script and its data are not there."""
@@ -81,7 +82,8 @@ class Place:
             return
         script = self.what.folder / self.what.given["script"]
         self.data.mkdir(parents=True, exist_ok=True)
-        ended = subprocess.run([sys.executable, script, self.data], capture_output=True, text=True)
+        ended = subprocess.run([sys.executable, script, self.data, self.what.name],
+                               capture_output=True, text=True)
         if ended.returncode or not (self.data / "values.json").exists():
             last = (ended.stderr.strip().splitlines() or ["it wrote no values.json"])[-1]
             raise AnalysisError(script, f"did not make the data: {last}", "correct the script")

@@ -13,9 +13,11 @@ published rates belong to 2 A'(A x - b), so they are multiplied by 20 here (D-PS
 so by 10), and f - f* is 20 times the difference of losses.
 """
 
+import importlib.util
 import json
 import os
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -138,3 +140,21 @@ def test_iterations_to_the_published_accuracy(runs, name, zeta2):
     count = first_plateau if name == "dsgd" else first_accurate
     assert count(done, above) == PUBLISHED[name][3][zeta2][1]
     assert above[-1] < 1e-6
+
+
+def test_the_numbers_that_reproductions_draw_are_those_of_pytorch():
+    """The script of configs/reproduce draws the figures' problems without PyTorch."""
+    script = Path(__file__).resolve().parents[2] / "configs" / "reproduce" / "quadratics.py"
+    found = importlib.util.spec_from_file_location("quadratics", script)
+    quadratics = importlib.util.module_from_spec(found)
+    found.loader.exec_module(quadratics)
+    draws = quadratics.Draws(3)
+    torch.manual_seed(3)
+    for shape in ((10, 1), (4, 10, 1), (6, 10, 10), (2, 8), (17,), (32, 10, 10), (6,)):
+        wanted = torch.randn(shape, dtype=torch.float64).numpy()
+        np.testing.assert_allclose(draws.normal(*shape), wanted, rtol=0, atol=1e-14)
+    for zeta2 in (0.1, 10):
+        rows, targets = quadratics.drawn(zeta2)
+        matrices, b = drawn(zeta2)
+        np.testing.assert_allclose(rows, matrices.reshape(-1, SIZE), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(targets, b.reshape(-1), rtol=0, atol=1e-12)

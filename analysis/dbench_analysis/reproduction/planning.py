@@ -23,10 +23,14 @@ def text(place: Place, planned: list[Planned]) -> str:
             iterations += run.iterations or assumed
         state = "complete" if done else f"refused: {run.error}" if run.error else "to do"
         rows.append([run.name, str(run.iterations or assumed or "-"), state])
-    lacking = [f"not possible: {cell.name}: dbench lacks {', '.join(cell.lacks)}"
+    lacking = [f"not possible yet: {cell.name}: dbench lacks {', '.join(cell.lacks)}"
                for cell in place.what.cells if cell.lacks]
+    iterations += assumed * len(place.what.seeds) * len(lacking)
     lines = [aligned(rows)] if planned else []
     lines += [*lacking, f"{counted(len(planned), 'run')}, {missing} to do, in {place.folder}"]
+    if lacking and assumed:
+        lines.append(f"the cost includes {counted(len(place.what.seeds) * len(lacking), 'run')} "
+                     "that are not possible yet")
     return "\n".join([*lines, *cost(place, iterations)])
 
 

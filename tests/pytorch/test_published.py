@@ -5,17 +5,19 @@ appendix_figure_7_heterogeneity.ipynb of epfml/relaysgd) counts iterations on qu
 f(x) = mean_i ||A_i x - b_i||^2 from x = 0, for three amounts of heterogeneity zeta^2. Only the
 iterations of a grid are tested. The count of D-PSGD is the first tested iteration at which the last
 three tested values of f(mean x) - f* are within 1e-8 of their mean; that of the others is the first
-tested iteration with f(mean x) - f* < 1e-6. One of the twelve counts, 19818 of D-PSGD, is left out,
-because the run takes minutes.
+tested iteration with f(mean x) - f* < 1e-6. One of the twelve counts, 19818 of D-PSGD, is left out
+here; tests/program/test_relaysgd.py has all twelve, on data that are drawn without PyTorch.
 
 The model least_squares has 1/2 ||A x - b||^2 / m with m = 10 rows for each of 32 replicas. The
 published rates belong to 2 A'(A x - b), so they are multiplied by 20 here (D-PSGD: to A'(A x - b),
 so by 10), and f - f* is 20 times the difference of losses.
 """
 
+import importlib.util
 import json
 import os
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -138,3 +140,21 @@ def test_iterations_to_the_published_accuracy(runs, name, zeta2):
     count = first_plateau if name == "dsgd" else first_accurate
     assert count(done, above) == PUBLISHED[name][3][zeta2][1]
     assert above[-1] < 1e-6
+
+
+def test_the_numbers_that_reproductions_draw_are_those_of_pytorch():
+    """The script of configs/reproduce draws the figures' problems without PyTorch."""
+    script = Path(__file__).resolve().parents[2] / "configs" / "reproduce" / "quadratics.py"
+    found = importlib.util.spec_from_file_location("quadratics", script)
+    quadratics = importlib.util.module_from_spec(found)
+    found.loader.exec_module(quadratics)
+    draws = quadratics.Draws(3)
+    torch.manual_seed(3)
+    for shape in ((10, 1), (4, 10, 1), (6, 10, 10), (2, 8), (17,), (32, 10, 10), (6,)):
+        wanted = torch.randn(shape, dtype=torch.float64).numpy()
+        np.testing.assert_allclose(draws.normal(*shape), wanted, rtol=0, atol=1e-14)
+    for zeta2 in (0.1, 10):
+        rows, targets = quadratics.drawn(zeta2)
+        matrices, b = drawn(zeta2)
+        np.testing.assert_allclose(rows, matrices.reshape(-1, SIZE), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(targets, b.reshape(-1), rtol=0, atol=1e-12)

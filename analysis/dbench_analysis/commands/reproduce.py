@@ -1,4 +1,4 @@
-"""`dbench-analyze reproduce`: what given runs say about published findings."""
+"""`dbench-analyze reproduce`: what runs say about published findings and published tables."""
 
 import sys
 from pathlib import Path
@@ -8,20 +8,26 @@ from ..claims import documents
 from ..claims.finding import Terms
 from ..claims.report import SOURCES, report
 from ..quantities.fields import COLUMNS
+from ..reproduction import definition
 from ..selection.opening import open_runs
 from ..statistics.outcome import parse_margin
+from . import published_tables
 
 TAKES_RUNS = False
-HELP = ("published findings, each with a verdict from given runs, its evidence, and what is "
-        "missing to decide")
+HELP = ("published findings and published tables, each with a verdict from runs, its evidence, "
+        "and what is missing to decide")
 EXAMPLES = """examples:
   dbench-analyze reproduce                              the names of the findings
   dbench-analyze reproduce dbench                       claims, rules, and the runs they need
   dbench-analyze reproduce dbench results/ -o dbench.md
   dbench-analyze reproduce ada results/ --margin 1% --json
+  dbench-analyze reproduce relaysgd-fig7 --plan         the runs of a published table, their cost
+  dbench-analyze reproduce relaysgd-fig7 --run          makes the missing runs, then judges
 A verdict is supported, contradicted or undecided, by the rule that is printed with it. Too few
 seeds give the verdict undecided. A verdict holds for the settings of the given runs; the report
 lists these settings next to the published ones.
+The number of a published table is reproduced, not reproduced, undecided or not run. The exit status
+is 1 if a number is not reproduced.
 """
 
 
@@ -30,7 +36,8 @@ def declare(parser):
                         help="which findings (without it: a list of the names)")
     parser.add_argument("runs", nargs="*", metavar="RUN",
                         help="result file, folder of result files, or glob pattern")
-    parser.add_argument("--list", action="store_true", help="list the names of the findings")
+    parser.add_argument("--list", action="store_true",
+                        help="list the names of the findings and tables")
     parser.add_argument("--margin", default="0.5%", metavar="M",
                         help="differences of accuracy up to M count as none (default: 0.5%%)")
     parser.add_argument("--alpha", type=float, default=0.05,
@@ -42,18 +49,31 @@ def declare(parser):
     parser.add_argument("--json", action="store_true", help="the same as --format json")
     parser.add_argument("-o", "--output", metavar="FILE",
                         help="write to this file, not to the terminal")
+    published_tables.declare(parser)
 
 
 def run(arguments) -> int:
     if arguments.rest:
         raise AnalysisError(" ".join(arguments.rest), "not understood",
                             "see `dbench-analyze reproduce --help`")
+    tables = definition.found()
     if arguments.list or not arguments.name:
-        print("\n".join(f"{name:10}{source}" for name, (source, _) in SOURCES.items()))
+        titles = {name: source for name, (source, _) in SOURCES.items()}
+        titles |= {name: definition.read(folder).given["title"]
+                   for name, folder in tables.items()}
+        width = max(map(len, titles))
+        print("\n".join(f"{name:{width}}  {title}" for name, title in titles.items()))
         return 0
+    if arguments.name in tables and arguments.name not in SOURCES:
+        return published_tables.run(arguments, tables[arguments.name])
+    if (Path(arguments.name) / definition.FILE).is_file():
+        return published_tables.run(arguments, Path(arguments.name).absolute())
     if arguments.name not in SOURCES:
         raise AnalysisError(arguments.name, "no such findings",
-                            f"choose from {', '.join(SOURCES)}")
+                            f"choose from {', '.join([*SOURCES, *tables])}")
+    if arguments.plan or arguments.make or arguments.folder or arguments.page or arguments.seeds:
+        raise AnalysisError(arguments.name, "these findings are judged by the runs that you give",
+                            "leave out --plan, --run, --folder, --seeds and --page")
     if not 0 < arguments.alpha < 0.5:
         raise AnalysisError(f"--alpha {arguments.alpha}", "out of range",
                             "give 0 to 0.5, such as 0.05")

@@ -1,0 +1,232 @@
+"""`dbench-analyze reproduce` on published tables: definitions, runs that are kept, verdicts.
+
+The tables are invented and have two cells. test_relaysgd.py runs a real one.
+"""
+
+import copy
+import json
+import shutil
+
+import pytest
+from conftest import ROOT
+from dbench_analysis.cli import main
+from dbench_analysis.reproduction import definition
+
+SCRIPT = """import json, pathlib, sys
+import numpy as np
+folder = pathlib.Path(sys.argv[1])
+rows = np.random.default_rng(0).standard_normal((32, 2))
+np.savez(folder / "rows.npz", x=rows, y=rows @ [1.0, 2.0])
+(folder / "values.json").write_text(json.dumps({"lowest": 0.0}))
+(folder / "made").touch()
+"""
+TABLE = {
+    "title": "An invented table", "unit": "iterations", "script": "rows.py",
+    "source": {"paper": "none", "code": "none", "commit": "none", "place": "none", "seeds": "none",
+               "number": "The first iteration below 0.05."},
+    "base": {"replicas": 4, "model": "least_squares", "precision": "float64", "init": "zeros",
+             "algorithm": "dsgd", "graph": "ring", "optimizer": {"type": "sgd", "lr": 0.1},
+             "data": {"type": "npz", "train": "{data}/rows.npz", "test": "{data}/rows.npz",
+                      "batch_size": 8, "partition": "contiguous"},
+             "length": {"iterations": 60},
+             "evaluate": {"every": {"iterations": 1}, "replicas": 1},
+             "profile": {"norms": False, "variance": "off"}},
+    "metrics": {"first": {"type": "below", "column": "mean_loss", "minus": "lowest",
+                          "threshold": 0.05}},
+    "tolerance": {"value": 0, "reason": "nothing is random"},
+    "assumptions": ["It is invented."],
+    "cost": {"core_seconds": 0.001, "flop": 1000, "how": "a guess"},
+    "cells": [{"cell": "slow", "published": 20, "metric": "first"},
+              {"cell": "fast", "published": 3, "metric": "first", "set": {"/optimizer/lr": 0.6}}],
+}
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    """Return a function that writes a table, changed by a function, as the reproduction `mine`."""
+    monkeypatch.setenv("DBENCH_REPRODUCTIONS", str(tmp_path / "tables"))
+    monkeypatch.chdir(tmp_path)
+
+    def write(change=lambda given: None):
+        folder = tmp_path / "tables" / "mine"
+        folder.mkdir(parents=True, exist_ok=True)
+        given = copy.deepcopy(TABLE)
+        change(given)
+        (folder / "reproduction.json").write_text(json.dumps(given))
+        (folder / "rows.py").write_text(SCRIPT)
+
+    write()
+    return write
+
+
+@pytest.fixture
+def ask(capfd):
+    """Return a function that runs the command and returns (status, parsed output, errors)."""
+    def run(*words):
+        capfd.readouterr()
+        status = main(["reproduce", "mine", "--folder", "runs", "--json", *words])
+        out, errors = capfd.readouterr()
+        return status, json.loads(out) if out else None, errors
+
+    return run
+
+
+def verdicts(found):
+    return [cell["verdict"] for cell in found["cells"]]
+
+
+def publish(given, *numbers):
+    for cell, number in zip(given["cells"], numbers):
+        cell["published"] = number
+
+
+def test_runs_are_made_once_and_judged(table, ask, tmp_path, capfd):
+    status, found, _ = ask()
+    assert status == 0 and verdicts(found) == ["not run", "not run"]
+    status, found, told = ask("--run")
+    ours = [cell["ours"] for cell in found["cells"]]
+    assert "1 of 2: slow done" in told and ours[0] > ours[1] > 1
+    assert found["name"] == "mine" and found["assumptions"] == ["It is invented."]
+    assert set(found["cells"][0]) >= {"cell", "published", "ours", "verdict", "why"}
+
+    table(lambda given: publish(given, ours[0], ours[1] + 1))
+    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("runs/*.h5")}
+    status, found, told = ask("--run")
+    assert status == 1 and verdicts(found) == ["reproduced", "not reproduced"]
+    assert "differs by -1, tolerance 0" in found["cells"][1]["why"] and not told
+    assert before == {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("runs/*.h5")}
+    assert {"mine.md", "mine.png", "mine.csv"} <= {path.name for path in tmp_path.glob("runs/*")}
+    page = (tmp_path / "runs" / "mine.md").read_text()
+    assert "1 of 2 reproduced, 1 of 2 not reproduced" in page and "It is invented." in page
+
+    next(tmp_path.glob("runs/slow-*.h5")).unlink()
+    _, _, told = ask("--run")  # an interrupted table: only the missing run is made
+    assert "1 of 1: slow done" in told
+    assert main(["reproduce", "mine", "--folder", "runs", "--format", "latex"]) == 1
+    assert r"\toprule" in capfd.readouterr().out
+
+
+def test_results_may_be_moved(table, ask, tmp_path):
+    ask("--run")
+    shutil.move(tmp_path / "runs", tmp_path / "elsewhere")
+    _, found, told = ask("--run", "--folder", "elsewhere")
+    assert "not run" not in verdicts(found) and "done" not in told
+
+
+def test_a_run_of_another_spec_does_not_count(table, ask):
+    ask("--run")
+
+    def change(given):
+        given["cells"][1]["set"]["/optimizer/momentum"] = 0.5
+    table(change)
+    status, found, _ = ask()
+    assert verdicts(found)[1] == "not run" != verdicts(found)[0]
+    assert found["cells"][1]["why"] == "no complete run of this spec"
+    _, found, told = ask("--run")
+    assert "1 of 1: fast done" in told and "not run" not in verdicts(found)
+
+
+def test_other_data_need_other_runs(table, ask, tmp_path):
+    ask("--run")
+    path = tmp_path / "tables" / "mine" / "rows.py"
+    path.write_text(SCRIPT.replace("[1.0, 2.0]", "[1.0, 3.0]"))
+    assert verdicts(ask()[1]) == ["not run", "not run"]
+
+
+def test_seeds(table, ask):
+    def change(given):
+        given["seeds"] = [1, 2]
+        given["base"]["init"] = "same"
+        given["base"]["data"] = {"type": "regression", "samples": 16, "dimension": 4,
+                                 "batch_size": 8}
+        given["tolerance"]["value"] = 0.2
+        given["metrics"]["last"] = {"type": "evaluation", "column": "mean_loss"}
+        given["cells"] = [{"cell": "loss", "published": 0, "metric": "last"}]
+        del given["script"]
+    table(change)
+    _, found, told = ask("--run")
+    assert told.count(" done in ") == 2 and set(found["cells"][0]["runs"]) == {"1", "2"}
+    _, found, told = ask("--run", "--seeds", "4")
+    assert told.count(" done in ") == 2 and set(found["cells"][0]["runs"]) == {"1", "2", "3", "4"}
+    assert set(ask()[1]["cells"][0]["runs"]) == {"1", "2", "3", "4"}
+
+
+def test_cells_that_cannot_be_run_say_why(table, ask):
+    def change(given):
+        given["cells"][0]["lacks"] = ["the optimizer of the future"]
+        given["cells"][1]["set"]["/optimizer/lr"] = "fast"
+    table(change)
+    status, found, _ = ask("--run")
+    assert status == 0 and verdicts(found) == ["not run", "not run"]
+    assert found["cells"][0]["why"] == "dbench lacks the optimizer of the future"
+    assert "/optimizer/lr" in found["cells"][1]["why"]
+
+
+def test_other_data_stand_in_and_are_not_compared(table, ask):
+    def change(given):
+        for cell in given["cells"]:
+            cell.setdefault("set", {})["/data/train"] = "nowhere.npz"
+        given["cells"].append({"cell": "third", "published": 1, "metric": "first",
+                               "lacks": ["a feature"]})
+        given["stand_in"] = {"reason": "with rows that are here",
+                             "set": {"/data/train": "{data}/rows.npz"}}
+    table(change)
+    status, found, told = ask("--run")
+    assert status == 0 and verdicts(found) == ["not run"] * 3
+    assert told.count(" done in ") == 3 and "nowhere.npz" in found["cells"][0]["why"]
+    assert "dbench lacks a feature; with rows that are here" in found["cells"][2]["why"]
+    assert "with rows that are here" in found["cells"][0]["why"]
+    assert found["cells"][0]["ours"] is None and "which is not compared" in found["cells"][1]["why"]
+    assert "done in" not in ask("--run")[2]
+
+
+def test_the_plan_shows_runs_and_cost(table, ask, capfd):
+    def change(given):
+        given["cells"].append({"cell": "third", "published": 1, "metric": "first",
+                               "lacks": ["a feature"]})
+    table(change)
+    assert main(["reproduce", "mine", "--plan", "--folder", "runs"]) == 0
+    told = capfd.readouterr().out
+    assert "2 runs, 2 to do" in told and "one core: about 120 ms" in told
+    assert "not possible yet: third: dbench lacks a feature" in told and "H200" in told
+    ask("--run")
+    assert main(["reproduce", "mine", "--plan", "--folder", "runs"]) == 0
+    assert "2 runs, 0 to do" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("change, place, why", [
+    (lambda g: g.update(name=1), "/name", "unknown key"),
+    (lambda g: g.pop("source"), "/source", "missing"),
+    (lambda g: g["source"].pop("commit"), "/source/commit", "missing"),
+    (lambda g: g["cells"][1].update(published="3"), "/cells/1/published", "not a number"),
+    (lambda g: g["cells"][1].update(metric="last"), "/cells/1/metric", "no metric 'last'"),
+    (lambda g: g["cells"][1].update(cell="Slow"), "/cells/1/cell", "nearly this name"),
+    (lambda g: g["cells"][0].update(seeds={"one": 3}), "/cells/0/seeds", "numbers by seed"),
+    (lambda g: g["cells"][0].update(set={"lr": 3}), "/cells/0/set", "by JSON pointer"),
+    (lambda g: g["tolerance"].update(value=-1), "/tolerance/value", "not a number from 0"),
+    (lambda g: g["metrics"]["first"].update(type="last"), "/metrics/first/type", "no such metric"),
+    (lambda g: g["metrics"]["first"].pop("threshold"), "/metrics/first/threshold", "missing"),
+    (lambda g: g.update(script="none.py"), "/script", "no file none.py"),
+    (lambda g: g.update(seeds=[1, 1]), "/seeds", "different whole numbers"),
+])
+def test_a_wrong_definition_names_its_key(table, ask, change, place, why):
+    table(change)
+    status, found, told = ask()
+    assert status == 2 and found is None
+    assert f"reproduction.json: {place}: " in told and why in told
+
+
+def test_each_definition_of_the_project_is_valid(capsys):
+    names = [path.parent.name for path in sorted(ROOT.glob("configs/reproduce/*/*.json"))]
+    assert names and names == list(definition.found())
+    assert main(["reproduce", "--list"]) == 0
+    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert listed == ["dbench", "ada", "promise", *names]
+    for name in names:
+        assert definition.read(ROOT / "configs" / "reproduce" / name).cells
+
+
+def test_options_belong_to_their_kind(table, capsys):
+    for words, why in ((["ada", "--run"], "leave out --plan"), (["mine", "x.h5"], "give --folder"),
+                       (["nothing"], "choose from dbench, ada, promise")):
+        assert main(["reproduce", *words]) == 2 and why in capsys.readouterr().err

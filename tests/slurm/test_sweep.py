@@ -199,34 +199,17 @@ def test_the_plan_says_which_comparisons_are_permitted(sweep):
     assert "accuracy  no: the data has real targets" in sweep("plan")
 
 
-def test_the_plan_has_the_memory_of_the_runs_ranks(sweep):
-    """A rank among four holds a quarter of the replicas, and activations of one pass."""
-    base = {"model": {"type": "mlp", "hidden": [256]}, "graph": "ring", "replicas": 16}
-    memory = {}
-    for ranks in (1, 4, {"replicas_per_rank": 1}):
-        sweep.write({"seed": [1]}, base, ranks=ranks)
-        [run] = sweep.plan()["runs"]
-        said = json.loads(subprocess.run(
-            [PROGRAM, "check", "/dev/stdin", "--json", "--activations", "--ranks",
-             str(run["ranks"])], input=json.dumps({**BASE, **base}), text=True,
-            capture_output=True, check=True).stdout)
-        assert said["ranks"] == run["ranks"] and said["activation_bytes_per_rank"] > 0
-        memory[run["ranks"]] = run["memory"]
-        assert run["memory"] == (said["memory_bytes_per_rank"]
-                                 + said["activation_bytes_per_rank"])
-    assert memory[1] > 3 * memory[4] > 6 * memory[16]
-
-
 def test_the_plan_measures_and_local_says_how_long_the_rest_takes(sweep):
     sweep.write({"seed": [1, 2]},
                 {"graph": "ring", "replicas": 2, "length": {"iterations": 2000}}, ranks=2)
     said = sweep("plan", "--measure")
-    assert "measured here: " in said and re.search(r"\d MiB +\d+ s ", said), said
+    assert "measured here: " in said and re.search(r"\d MiB +\d\S* (s|min|h) ", said), said
     runs = sweep.plan()["runs"]
     assert "measured" not in runs[0] and not list(sweep.output.glob("*.h5"))
     sweep.write({"seed": [1, 2, 3]}, {"graph": "ring", "replicas": 2})
     sweep.program("sleep 1")
-    assert re.search(r"1 of 3 +s\d  done, about \d+ s left\n", sweep("local", "--jobs", "1"))
+    said = sweep("local", "--jobs", 1)
+    assert re.search(r"1 of 3 +s\d  done, about \d\S* (s|min) left\n", said), said
 
 
 def test_the_plan_counts_the_gpus_of_jobs(sweep):

@@ -5,26 +5,38 @@ import json
 
 from . import axes as axis
 
-# Keys of a sweep file that change what `dbench check` names as an obstacle.
-IN_SWEEP = {"ranks": "\"ranks\" or \"gpus\": \"replicas\" in the sweep file",
-            "/reduction": "\"reduction\": \"library\" in the base"}
+LIBRARY = "\"reduction\": \"library\" in the base"
+RANK_EACH = "\"ranks\" or \"gpus\": \"replicas\" in the sweep file"
 
 Comparison = collections.namedtuple("Comparison", "name permitted text")
 
 
-def obstacles(runs, purpose):
-    """Return the obstacles that `dbench check` names for the purpose as one text; "" if there are
-    none."""
-    found: "dict[tuple, list]" = {}
-    for run in runs:
-        for each in run.comparisons.get(purpose, []):
-            key = each.get("key", "")
-            reason = ("several replicas on a rank" if key == "ranks" and "replicas on" in
-                      each["reason"] else each["reason"])
-            found.setdefault((reason, IN_SWEEP.get(key, each["remedy"])), []).append(run)
-    return "; ".join("{} ({}); {} would permit it".format(
-        reason, "all runs" if len(some) == len(runs) else f"{len(some)} of {len(runs)} runs",
-        remedy) for (reason, remedy), some in found.items())
+def reproducible(run):
+    """Return whether the sums of a run are reproducible; "auto" stands for that on the CPU."""
+    kind = run.spec.get("reduction", "auto")
+    return kind == "reproducible" or (kind == "auto" and not run.gpus)
+
+
+def obstacles_to_times(runs):
+    """Return why dbench-analyze would not compare times of these runs (comparability.py of the
+    analysis), with the key that would permit it; "" if it would."""
+    found = []
+    for reason, remedy, some in (
+            ("reproducible reductions", LIBRARY, [run for run in runs if reproducible(run)]),
+            ("several replicas on a rank", RANK_EACH,
+             [run for run in runs if run.replicas > run.ranks])):
+        if some:
+            share = "all runs" if len(some) == len(runs) else f"{len(some)} of {len(runs)} runs"
+            found.append(f"{reason} ({share}); {remedy} would permit it")
+    return "; ".join(found)
+
+
+def obstacles_to_accuracies(runs):
+    """Return why accuracies cannot be compared; "" if they can."""
+    model = [run.spec.get("model") for run in runs]
+    if any(isinstance(each, dict) and each.get("type") == "least_squares" for each in model):
+        return "the data has real targets, and the runs measure losses only; compare losses"
+    return ""
 
 
 def is_seed(name):
@@ -46,14 +58,11 @@ def comparisons(runs):
     sound = [run for run in runs if run.spec is not None]
     if len(sound) < 2:
         return []
-    found = []
-    for purpose, name in (("time", "times"), ("accuracy", "accuracy"), ("bytes", "bytes")):
-        against = obstacles(sound, purpose)
-        text = "no: " + against if against else "yes"
-        if purpose == "accuracy" and not against:
-            seeds = fewest_seeds(sound)
-            text += (f", with {seeds} seeds of each setting" if seeds > 1 else
-                     ", but each setting has one seed, so that a difference may be chance; an axis "
-                     "\"seed\": [1, 2, 3] would permit a test")
-        found.append(Comparison(name, not against, text))
-    return found
+    times, accuracies = obstacles_to_times(sound), obstacles_to_accuracies(sound)
+    seeds = fewest_seeds(sound)
+    told = (f"yes, with {seeds} seeds of each setting" if seeds > 1 else
+            "yes, but each setting has one seed, so that a difference may be chance; an axis "
+            "\"seed\": [1, 2, 3] would permit a test")
+    return [Comparison("times", not times, "no: " + times if times else "yes"),
+            Comparison("accuracy", not accuracies, "no: " + accuracies if accuracies else told),
+            Comparison("bytes", True, "yes")]

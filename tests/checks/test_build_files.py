@@ -175,3 +175,28 @@ def test_the_quickstart_uses_the_cpu_and_keeps_a_cuda_build(tmp_path):
     (tmp_path / "build").mkdir()
     (tmp_path / "build" / "CMakeCache.txt").write_text("DBENCH_CUDA:BOOL=yes\n")
     assert "\nsetup --program --cuda\n" in "\n" + said()
+
+
+def test_run_starts_ranks_as_this_machine_needs(tmp_path):
+    """Open MPI needs --oversubscribe for more ranks than cores, and root a permission."""
+    (tmp_path / "scripts").mkdir()
+    for name in "common.sh", "run":
+        shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts" / name)
+    executable(tmp_path / "bin/mpirun",
+               '[ "$1" = --version ] && echo "mpirun (Open MPI) 5.0.7" || echo "mpirun $*"\n')
+    executable(tmp_path / "bin/id", "echo 0\n")
+
+    def start(*words):
+        return subprocess.run([tmp_path / "scripts" / "run", *words], text=True,
+                              capture_output=True, env={**os.environ, "DBENCH_PROGRAM": "",
+                                                        "PATH": f"{tmp_path}/bin:"
+                                                        f"{os.environ['PATH']}"})
+    assert "scripts/setup" in start("-n", "4", "ring.json").stderr  # there is no program yet
+    executable(tmp_path / "build/dbench", "")
+    ring = start("-n", "4", "ring.json", "--overwrite")
+    assert ring.stdout.startswith("mpirun --oversubscribe --bind-to none --allow-run-as-root "
+                                  "--mca btl_tcp_if_include lo -n 4 ")
+    assert ring.stdout.endswith("build/dbench run ring.json --overwrite\n"), ring.stdout
+    assert start("-n", "2", "check", "ring.json").stdout.endswith("dbench check ring.json\n")
+    for words in (["ring.json"], ["-n", "0", "ring.json"], ["-n", "4"]):
+        assert start(*words).returncode == 2 and "scripts/run: " in start(*words).stderr

@@ -53,7 +53,8 @@ case $1 in
         id=$({ cat "$2"; printf '%s\\0' "${@:3}"; } | md5sum | cut -c 1-32)
         echo '{"spec": {"replicas": 4, "id": "'$id'"}, "iterations": 9,'
         echo '"memory_bytes_per_rank": 1, "bytes_per_step": 1, "result_bytes": 1,'
-        echo '"result_bytes_per_rank": 1, "free_to_change": ["/name", "/output"]}' ;;
+        echo '"result_bytes_per_rank": 1, "evaluation_share": 0.1,'
+        echo '"free_to_change": ["/name", "/output"]}' ;;
     run) printf '%s\\0' "$@" >"$DBENCH_NOTES/run.$BASHPID" ;;
     doctor) touch "$2"; echo "  status           ${DBENCH_STATUS:-running}" ;;
 esac
@@ -128,6 +129,17 @@ name=$(basename "$2" .json)
 count=$(wc -l <{self.folder}/starts-$name)
 {body}
 exec "$real" "$@"
+""")
+        path.chmod(0o755)
+        self.environment["DBENCH_PROGRAM"] = str(path)
+
+    def with_cuda(self):
+        """Put a script in front of the program that accepts the device cuda in `check`, as a build
+        with CUDA does; its runs train on the CPU."""
+        path = self.folder / "program-with-cuda"
+        path.write_text(f"""#!/bin/bash
+echo "$@" >>{self.folder}/asked
+exec "{self.environment['DBENCH_PROGRAM']}" "${{@/'/device="cuda"'/'/device="auto"'}}"
 """)
         path.chmod(0o755)
         self.environment["DBENCH_PROGRAM"] = str(path)

@@ -11,7 +11,7 @@ import time
 
 import h5py
 import pytest
-from conftest import BASE, ROOT, stand_in
+from conftest import BASE, PROGRAM, ROOT, stand_in
 from sweeps import axes, jsonfile
 
 PACKAGE = ROOT / "scripts" / "slurm" / "sweeps"
@@ -131,7 +131,8 @@ def test_local_gives_each_run_its_own_gpus(sweep):
     stand_in(sweep, "nvidia-smi", """[ "$*" = -L ] || exit 1
 for k in 0 1; do echo "GPU $k: A card (UUID: GPU-$k)"; done""")
     sweep.environment.pop("CUDA_VISIBLE_DEVICES", None)
-    sweep.write({"seed": [1, 2, 3, 4]}, {"graph": "ring", "replicas": 2, "device": "cpu"}, gpus=1)
+    sweep.write({"seed": [1, 2, 3, 4]}, {"graph": "ring", "replicas": 2}, gpus=1)
+    sweep.with_cuda()
     sweep.program(f"""lock={sweep.folder}/on-$CUDA_VISIBLE_DEVICES-${{OMPI_COMM_WORLD_RANK:-0}}
 mkdir $lock || exit 1
 echo $CUDA_VISIBLE_DEVICES >>{sweep.folder}/used
@@ -144,7 +145,7 @@ rmdir $lock""")
     assert "2" in (sweep.folder / "together").read_text().split()
     # A run that requests two GPUs gets both; GPUs that the caller cannot see are not used.
     (sweep.folder / "used").unlink()
-    sweep.write({"seed": [5]}, {"graph": "ring", "replicas": 2, "device": "cpu"}, gpus=2)
+    sweep.write({"seed": [5]}, {"graph": "ring", "replicas": 2}, gpus=2)
     sweep.environment["CUDA_VISIBLE_DEVICES"] = "3"
     said = sweep("local", expect=2)
     assert "/gpus: s5 needs 2 GPUs, of 1 here (in CUDA_VISIBLE_DEVICES)" in said
@@ -157,11 +158,65 @@ rmdir $lock""")
         shutil.rmtree(sweep.output)
 
 
+def test_gpus_need_a_program_with_cuda(sweep):
+    """A job on GPUs would train on the CPU without one. The program is asked once."""
+    sweep.write({"seed": [1, 2, 3]}, {"graph": "ring", "replicas": 2}, gpus=2)
+    if "/device: cuda is refused" in sweep_error(sweep):
+        for command in (["plan"], ["local"], ["submit", "--dry-run"]):
+            said = sweep(*command, expect=2)
+            assert "/gpus: " in said and "cannot train on GPUs (" in said
+            assert "DBENCH_PROGRAM" in said and not sweep.output.exists()
+    sweep.with_cuda()
+    assert "(one GPU per rank" in sweep("plan")
+    asked = (sweep.folder / "asked").read_text().splitlines()
+    assert len([line for line in asked if '/device="cuda"' in line]) == 1 and len(asked) == 4
+    sweep.write({"seed": [1]}, {"graph": "ring", "replicas": 2, "device": "cpu"}, gpus=2)
+    assert "refused: /device: \"cpu\", but the sweep file requests GPUs" in sweep(
+        "plan", expect=2)
+
+
+def sweep_error(sweep):
+    """Return what the program says about a GPU."""
+    done = subprocess.run([PROGRAM, "check", "/dev/stdin", "--set", "/device=cuda"],
+                          input=json.dumps({**BASE, "graph": "ring", "replicas": 2}),
+                          text=True, capture_output=True)
+    return done.stderr
+
+
+def test_the_plan_says_which_comparisons_are_permitted(sweep):
+    sweep.write({"graph": ["ring", "complete"]}, {"replicas": 4})
+    said = sweep("plan")
+    assert "times     no: reproducible reductions (all runs); \"reduction\": \"library\"" in said
+    assert "several replicas on a rank (all runs); \"ranks\" or \"gpus\": \"replicas\"" in said
+    assert "accuracy  yes, but each setting has one seed" in said and "bytes     yes" in said
+    sweep.write({"graph": ["ring", "complete"], "seed": [1, 2], "replicas": [2, 4]},
+                {"reduction": "library"}, ranks="replicas")
+    found = sweep.plan()["comparisons"]
+    assert found["times"] == {"permitted": True, "text": "yes"}
+    assert found["accuracy"]["text"] == "yes, with 2 seeds of each setting"
+    sweep.write({"seed": [1, 2]}, {"graph": "ring", "replicas": 2,
+                                   "model": "least_squares", "data": "regression"})
+    assert "accuracy  no: the data has real targets" in sweep("plan")
+
+
+def test_the_plan_measures_and_local_says_how_long_the_rest_takes(sweep):
+    sweep.write({"seed": [1, 2]},
+                {"graph": "ring", "replicas": 2, "length": {"iterations": 2000}}, ranks=2)
+    said = sweep("plan", "--measure")
+    assert "measured here: " in said and re.search(r"\d MiB +\d\S* (s|min|h) ", said), said
+    runs = sweep.plan()["runs"]
+    assert "measured" not in runs[0] and not list(sweep.output.glob("*.h5"))
+    sweep.write({"seed": [1, 2, 3]}, {"graph": "ring", "replicas": 2})
+    sweep.program("sleep 1")
+    said = sweep("local", "--jobs", 1)
+    assert re.search(r"1 of 3 +s\d  done, about \d\S* (s|min) left\n", said), said
+
+
 def test_the_plan_counts_the_gpus_of_jobs(sweep):
     """With six GPUs per node, 8 ranks need two nodes, 16 ranks three nodes, and one rank one
     GPU."""
-    sweep.write({"replicas": [1, 8, 16]}, {"graph": "ring", "device": "cpu"}, gpus="replicas",
-                time="01:00:00")
+    sweep.write({"replicas": [1, 8, 16]}, {"graph": "ring"}, gpus="replicas", time="01:00:00")
+    sweep.with_cuda()
     sweep.environment.pop("DBENCH_SITE", None)
     assert "25.0 rank-hours, 25.0 GPU-hours (one GPU per rank: no site file" in sweep("plan")
     site = sweep.folder / "site.json"
@@ -176,6 +231,7 @@ def test_the_plan_counts_the_gpus_of_jobs(sweep):
 
 def test_the_dry_run_shows_what_sbatch_gets(sweep):
     sweep.write({"replicas": [2, 4], "seed": [1, 2]}, {"graph": "ring"}, gpus="replicas")
+    sweep.with_cuda()
     site = sweep.folder / "site.json"
     site.write_text(json.dumps({"partition": "p1", "account": "a1", "prologue": ["module load mpi"],
                                 "gpus_per_node": 3, "launcher": ["srun", "--mpi=none"],

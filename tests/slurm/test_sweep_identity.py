@@ -57,6 +57,7 @@ def test_a_sweep_over_a_free_entry_keeps_its_runs(quick):
 case "$*" in *cuda*) device=cuda ;; *) device=cpu ;; esac
 echo '{"spec": {"replicas": 4, "device": "'$device'"}, "iterations": 9, "bytes_per_step": 1,'
 echo '"memory_bytes_per_rank": 1, "result_bytes": 1, "result_bytes_per_rank": 100,'
+echo '"evaluation_share": 0,'
 echo '"free_to_change": ["/name", "/output", "/device"]}'
 """)
     plan = quick.write({"/device": ["cpu", "cuda"]}, ranks=3).plan()

@@ -7,7 +7,7 @@ import re
 import sys
 import time
 
-from . import local, submit
+from . import local, measure, submit
 from .plan import Plan
 from .problem import Problem
 from .status import Status
@@ -21,6 +21,8 @@ def command_plan(arguments):
         raise Problem("--site", "the sweep file has no \"gpus\", and nothing else in a plan "
                       "depends on the site", "leave it out")
     plan = Plan(sweep, site=submit.site_of_plan(sweep, arguments.site) if sweep.on_gpus else None)
+    if arguments.measure:
+        measure.measure_all(plan)
     print(json.dumps(plan.as_json(), indent=2) if arguments.json else plan.as_text())
     return 2 if plan.refused() else 0
 
@@ -113,6 +115,9 @@ def parser():
     one = add("plan", command_plan,
               "check every run; show what is complete and what the rest costs")
     one.add_argument("--json", action="store_true", help="machine-readable")
+    one.add_argument("--measure", action="store_true",
+                     help="also train a few iterations of each run here, to estimate its time and "
+                     "memory")
     one.add_argument("--site", metavar="FILE",
                      help="the site file, whose nodes decide how many GPUs \"gpus\" occupies "
                      "(default: $DBENCH_SITE, or the last one used)")

@@ -13,7 +13,7 @@ from .plan import Plan
 from .problem import Problem
 from .process import call
 from .program import cores, find
-from .text import Progress
+from .text import Progress, duration_text
 
 RUN_ONE = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "run-one")
 
@@ -55,6 +55,11 @@ def gpu_names(runs, path):
     return found
 
 
+def work(run):
+    """Return a measure of a run's work."""
+    return run.iterations * run.replicas
+
+
 class Local:
     """The runs that wait, run and have ended."""
     def __init__(self, plan, jobs):
@@ -65,6 +70,7 @@ class Local:
         self.free, self.taken = gpu_names(self.waiting, plan.sweep.path), {}
         self.total, self.stopped, self.show = len(self.waiting), 0, Progress()
         self.began = time.time()
+        self.work, self.worked = sum(work(run) for run in self.waiting), 0
 
     def fits(self, run):
         if run.gpus > len(self.free):
@@ -109,16 +115,30 @@ class Local:
             why = log.reason(run.log) or f"status {process.returncode}"
             ended = ("done" if done else "stopped" if self.stopped else
                      f"FAILED: {why} ({run.log})")
-            print(f"{self.done + len(self.failed):>3} of {self.total}  {run.name}  {ended}")
+            self.worked += work(run)
+            left = self.left() if self.running or self.waiting and not self.stopped else ""
+            print(f"{self.done + len(self.failed):>3} of {self.total}  {run.name}  {ended}{left}")
             sys.stdout.flush()
+
+    def left(self):
+        """Return about how long the remaining runs take, as ", about 5 min left", from the share of
+        all work that is done; "" before the first measurement."""
+        done = self.worked
+        for run in self.running:
+            at = log.progress(run.log)
+            done += work(run) * at[0] / max(at[1], 1) if at else 0
+        seconds, rest = time.time() - self.began, self.work - done
+        if done <= 0 or seconds < 1 or rest <= 0:
+            return ""
+        return f", about {duration_text(seconds * rest / done)} left"
 
     def line(self):
         parts = []
         for run in self.running:
             at = log.progress(run.log)
             parts.append(f"{run.name} {100.0 * at[0] / max(at[1], 1):.0f} %" if at else run.name)
-        return "{} of {} done, {:.0f} s  {}".format(
-            self.done, self.total, time.time() - self.began, "  ".join(parts))
+        return "{} of {} done, {:.0f} s{}  {}".format(
+            self.done, self.total, time.time() - self.began, self.left(), "  ".join(parts))
 
     def run(self):
         for one in (signal.SIGINT, signal.SIGTERM):

@@ -3,10 +3,11 @@
 import os
 
 from . import jsonfile
+from .comparisons import comparisons
 from .problem import Problem
 from .program import Checker, experiment, ignored_entries
 from .results import Results
-from .text import Progress, bytes_text, table
+from .text import Progress, bytes_text, duration_text, table
 
 
 class Run:
@@ -29,6 +30,8 @@ class Run:
         self.ignored = ignored_entries(answer["free_to_change"], point) if answer else ()
         self.experiment = experiment(self.spec, self.ignored) if answer else None
         self.memory = answer["memory_bytes_per_rank"] if answer else 0
+        self.evaluation_share = answer["evaluation_share"] if answer else 0
+        self.measured = None  # a Measurement of `plan --measure`
         self.sent = answer["bytes_per_step"] * self.iterations if answer else 0
         self.file_bytes = file_bytes(answer, self.ranks) if answer else 0
         self.complete = None  # the path of its complete result file
@@ -47,9 +50,12 @@ class Run:
         jsonfile.make_folder(os.path.dirname(self.log))
 
     def as_json(self):
-        keys = ("name", "point", "replicas", "ranks", "gpus", "minutes", "iterations", "sent",
-                "file_bytes", "output", "complete", "error", "spec")
-        return {key: getattr(self, key) for key in keys}
+        keys = ("name", "point", "replicas", "ranks", "gpus", "minutes", "iterations", "memory",
+                "sent", "file_bytes", "output", "complete", "error", "spec")
+        found = {key: getattr(self, key) for key in keys}
+        if self.measured:
+            found["measured"] = self.measured.as_json()
+        return found
 
 
 def file_bytes(answer, ranks):
@@ -65,6 +71,7 @@ class Plan:
         first: dict[str, Run] = {}
         names: dict[str, Run] = {}
         checker = Checker(sweep)
+        checker.require_cuda()
         for name, point, answer, error in checker.check_all(progress or Progress()):
             run = Run(sweep, name, point, answer, error)
             if run.experiment and run.experiment in first:
@@ -132,6 +139,8 @@ class Plan:
 
     def as_json(self):
         return {"sweep": self.sweep.path, "output": self.sweep.output, "totals": self.totals(),
+                "comparisons": {c.name: {"permitted": c.permitted, "text": c.text}
+                                for c in comparisons(self.runs)},
                 "runs": [run.as_json() for run in self.runs],
                 "duplicates": [{"name": name, "same_as": kept} for name, kept in self.duplicates]}
 
@@ -142,10 +151,15 @@ class Plan:
             if run.complete:
                 return "complete"
             return "refused: " + run.error if run.error else "to do"
-        head = ("run", "replicas", "ranks", "iterations", "memory", "sent", "file", "state")
+        measured = any(run.measured for run in self.runs)
+        head = ("run", "replicas", "ranks", "iterations", "memory",
+                *(("measured", "time") if measured else ()), "sent", "file", "state")
         rows = [(run.name, run.replicas, run.ranks, run.iterations, bytes_text(run.memory),
+                 *((run.measured.texts() if run.measured else ("", "")) if measured else ()),
                  bytes_text(run.sent), bytes_text(run.file_bytes), state(run)) for run in self.runs]
         lines = [table(head, rows)]
+        lines += [f"{run.name} was not measured: {run.measured.error}" for run in self.runs
+                  if run.measured and run.measured.error]
         lines += ["{} is the same run as {}: left out".format(*pair) for pair in self.duplicates]
         t = self.totals()
         lines.append("{} runs: {} complete, {} to do, {} refused".format(
@@ -157,4 +171,13 @@ class Plan:
         lines.append("to do: at most {:.1f} rank-hours{}, {} sent, about {} of result files".format(
             t["rank_hours"], gpu_hours if t["gpu_hours"] else "",
             bytes_text(t["sent_bytes"]), bytes_text(t["file_bytes"])))
+        seconds = [run.measured.seconds for run in self.needed()
+                   if run.measured and not run.measured.error]
+        if seconds:
+            lines.append(f"measured here: {duration_text(sum(seconds))} of training, one run after "
+                         "another")
+        found = comparisons(self.runs)
+        if found:
+            lines.append("comparisons that these runs permit:")
+            lines += [f"  {c.name:<9} {c.text}" for c in found]
         return "\n".join(lines)

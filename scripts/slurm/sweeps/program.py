@@ -17,7 +17,7 @@ from .process import call
 HERE = os.path.dirname(os.path.realpath(__file__))
 ROOT = os.path.abspath(os.path.join(HERE, "..", "..", ".."))
 NUMBERS = ("memory_bytes_per_rank", "bytes_per_step", "result_bytes", "result_bytes_per_rank",
-           "iterations")
+           "iterations", "evaluation_share")
 KEPT = ("spec", "free_to_change", *NUMBERS)  # the keys of `dbench check --json` that are used here
 MOST_AT_ONCE = 8  # processes of half a second each; login nodes are shared
 MOST_BASES = 20  # nested bases; the program refuses a cycle of bases
@@ -99,13 +99,31 @@ class Checker:
         base = os.path.join(os.path.dirname(path), spec["base"])
         return [spec] + self._contents(base, depth + 1)
 
+    def require_cuda(self):
+        """Ask once whether the program can train on GPUs; raise Problem if it cannot."""
+        if not self.sweep.on_gpus:
+            return
+        with self._file_of_base() as base:
+            point = self.sweep.points[0][1]
+            _, error = self._ask(base, self._settings({**point, "/device": "cuda"}))
+        if error and "/device" in error:
+            raise Problem(f"{self.sweep.path}: /gpus", f"{self.program} cannot train on GPUs "
+                          f"({error})", "set DBENCH_PROGRAM to a build with CUDA, or give "
+                          "\"ranks\" in place of \"gpus\"")
+
+    @staticmethod
+    def _settings(point):
+        return [word for a, value in point.items()
+                for word in ("--set", f"{axis.pointer(a)}={json.dumps(value)}")]
+
     def check(self, base, name, point):
         """Return (what the program prints as a dict, ""), or (None, an error message). The program
         does not get the run's name, so that a change of the template or the output folder needs no
         new checks."""
-        settings = [word for a, value in point.items()
-                    for word in ("--set", f"{axis.pointer(a)}={json.dumps(value)}")]
-        answer, error = self._ask(base, settings)
+        answer, error = self._ask(base, self._settings(point))
+        if answer and self.sweep.on_gpus and answer["spec"].get("device") == "cpu":
+            return None, ("/device: \"cpu\", but the sweep file requests GPUs: set \"cuda\" or "
+                          "\"auto\", or give \"ranks\" in place of \"gpus\"")
         if answer:
             answer["spec"]["name"] = name
             answer["spec"]["output"] = os.path.join(self.sweep.output, name + ".h5")

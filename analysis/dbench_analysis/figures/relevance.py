@@ -60,3 +60,8 @@ def changing_graphs(runs: list[Run]) -> bool:
 
 def several_runs(runs: list[Run]) -> bool:
     return evaluated(runs) and len(runs) > 1
+
+
+def graphs(runs: list[Run]) -> bool:
+    """Return whether some run recorded the graph over which it averages."""
+    return any(len(run.graphs) for run in runs)

@@ -26,11 +26,13 @@ def document(runs: list[Run], title: str | None = None, folder: Path | None = No
     """Return the page as a string. Links to files are relative to `folder`. A page that is `live`
     loads itself again every so many seconds, and has no figures that take long to draw."""
     title = title or heading(runs)
-    parts = opening(runs)
+    answers = [] if len(runs) == 1 else answer.sentences(runs, few(runs))
+    pictured = bool(answers) and few(runs) and KINDS[answer.PICTURE].relevant(runs)
+    parts = opening(runs, answers, pictured and not live)
     parts += [("summary", "Summary" if len(runs) == 1 else "Runs and curves",
                summary(runs, folder))]
     if not live:
-        parts += figures_of(runs)
+        parts += figures_of(runs, pictured)
     each = ("".join(details(run, i, len(runs) == 1) for i, run in enumerate(runs))
             if len(runs) <= MANY else apart(runs))
     parts += [("runs", "Runs in detail", each)]
@@ -42,28 +44,19 @@ def document(runs: list[Run], title: str | None = None, folder: Path | None = No
     return html.page(title, body + "".join(html.section(*part) for part in parts))
 
 
-def opening(runs: list[Run]) -> list[tuple[str, str, str]]:
-    """Return the result of each setting; if the runs differ only in communication, also an answer
-    in words and a picture. Empty for one run."""
-
+def opening(runs: list[Run], answers: list[str],
+            pictured: bool) -> list[tuple[str, str, str]]:
+    """Return the result in words and for each setting, with a picture if `pictured`. Empty for one
+    run."""
     if len(runs) == 1:
         return []
-    table = settings_table.table(runs)
-    answers = answer.sentences(runs) if answered(runs) else []
-    if not answers:
-        return [("result", "Result", table)]
-    kind = KINDS[answer.PICTURE]
-    title = f"{kind.title}: {heading(runs)}"
-    pictures = "".join(html.picture(figure, save, title, kind.reading)
-                       for _, figure in drawn(kind, runs))
-    return [("result", "Result", "".join(f"<p>{html.text(line)}</p>" for line in answers)
-             + table + pictures)]
-
-
-def answered(runs: list[Run]) -> bool:
-    """Return whether the page opens with an answer in words and its picture."""
-
-    return len(runs) > 1 and few(runs) and bool(answer.sentences(runs))
+    content = "".join(f"<p>{html.text(line)}</p>" for line in answers) + settings_table.table(runs)
+    if pictured:
+        kind = KINDS[answer.PICTURE]
+        content += "".join(
+            html.picture(figure, save, f"{kind.title}: {heading(runs)}", kind.reading)
+            for _, figure in drawn(kind, runs))
+    return [("result", "Result", content)]
 
 
 def heading(runs: list[Run]) -> str:
@@ -140,14 +133,15 @@ def warning(runs: list[Run]) -> str:
     return f"<p class=warn>{html.text(dagger + sentence)}</p>" if sentence else ""
 
 
-def figures_of(runs: list[Run]) -> list[tuple[str, str, str]]:
-    """Return (anchor, title, content) of each part that has relevant figures. Of the settings of a
-    kind with a picture for each, the page shows the one whose replicas disagree most."""
+def figures_of(runs: list[Run], pictured: bool) -> list[tuple[str, str, str]]:
+    """Return (anchor, title, content) of each part that has relevant figures; `pictured`: the
+    result has its picture already. Of the settings of a kind with a picture for each, the page
+    shows the one whose replicas disagree most."""
     found = []
     for part, title in PARTS.items():
         shown = [kind for kind in KINDS.values() if kind.part == part and kind.relevant(runs)
                  and (kind.many_runs or few(runs))
-                 and not (kind.name == answer.PICTURE and answered(runs))]
+                 and not (kind.name == answer.PICTURE and pictured)]
         content = "".join(figure_of(kind, runs) for kind in shown)
         if content:
             found.append((f"part-{part}", title, content))

@@ -19,6 +19,7 @@ from . import (
     links,
     page_layout,
     ranks,
+    speed,
     spread,
     style,
     tensors,
@@ -43,6 +44,9 @@ DRAW: dict[str, Callable[..., Figure]] = {
     "scale": across.scale,
     "ranks": ranks.figure,
     "timing": timing.breakdown,
+    "speed": speed.scaling,
+    "break-even": speed.break_even,
+    "cost": speed.cost,
     "graphs": links.figure,
 }
 assert DRAW.keys() == KINDS.keys(), "each row of KINDS needs its function in DRAW"

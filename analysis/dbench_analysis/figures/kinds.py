@@ -118,6 +118,21 @@ KINDS = {
         Kind("timing", "Where the time goes",
              "Mean time of an iteration by part. Exchange is only the part that does not overlap "
              "with computation. Profiling is not part of the step.", part="time"),
+        Kind("speed", "Speed over scale",
+             "Step time, throughput and parallel efficiency over the number of replicas: the "
+             "median over iterations, with bars from the 10th to the 90th percentile. Efficiency "
+             "is the throughput per replica, relative to the least n of the same communication.",
+             relevance.speeds, many_runs=True, part="time"),
+        Kind("break-even", "Break-even bandwidth",
+             "The bytes that a replica sends in an iteration, divided by the time that can hide "
+             "them: the backward pass, or the whole gradient with combine_while_adapt. A network "
+             "with more bandwidth than this hides the messages; with less, the step waits.",
+             relevance.messages_in_time, many_runs=True, part="time"),
+        Kind("cost", "Cost of an accuracy",
+             "Hours of all GPUs (or CPU ranks) together in steps, until the mean model first "
+             "reaches an accuracy. Lower is cheaper; a line ends at the accuracy that all seeds of "
+             "the setting reach.",
+             relevance.costs, many_runs=True, part="time"),
         Kind("graphs", "Communication graphs",
              "Replicas stand on a circle. A line is a link in both directions, an arrow a link in "
              "one direction; in a sequence of graphs, the colour shows the first round with this "

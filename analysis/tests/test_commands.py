@@ -106,7 +106,8 @@ def test_report_is_one_self_contained_page(five, tmp_path):
     assert not re.search(r"<(script[^>]*\ssrc|link|iframe)|@import|url\("
                          r"|https?://(?!www\.w3\.org/)|fetch\(|import\(", page)
     assert "Two &lt;ways&gt;" in page and "&lt;&amp;&gt;" in page, "text from files is escaped"
-    silent = {"variance-accuracy", "early", "scale", "adaptation"}  # too few runs, or in the answer
+    silent = {"variance-accuracy", "early", "scale", "adaptation",  # few runs, or in the answer
+              "speed", "break-even", "cost"}  # their times are not measurements
     for kind in drawing.KINDS.values():
         shown = kind.name not in silent and kind.part != ""
         assert page.count(f'<div id="{kind.name}"') == shown, kind.name

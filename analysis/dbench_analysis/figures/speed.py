@@ -82,8 +82,9 @@ def line(axes, members: list[style.Setting]):
 def break_even(runs: list[Run], each: bool = False):
     """Draw the break-even bandwidth of each setting, with its spread over iterations."""
     settings = style.settings(runs, each)
+    labels = [style.wrapped(setting.look.label, 22) for setting in settings]
     figure, ((axis,),) = style.panels(1, 1, 8.0, 1.9 + 0.42 * len(settings),
-                                      least=0.9 + 0.36 * len(settings))
+                                      least=1.1 + style.rows_height(labels))
     axis.set(title="break-even bandwidth", xlabel="bytes a replica sends / time that hides them "
              "(MB/s)")
     if not refused([axis], runs):
@@ -95,13 +96,17 @@ def break_even(runs: list[Run], each: bool = False):
                               color=setting.look.colour, capsize=3, xerr=style.bars(
                                   [one.median / 1e6], [one.low / 1e6], [one.high / 1e6]))
         if any(found):
-            axis.set_xscale("log")
+            style.loss_axis(axis, "x")
         else:
             style.empty_panel(axis, "no messages, or no times recorded")
         axis.errorbar([], [], xerr=[], color="#555555", fmt="o", markersize=6, capsize=3,
                       label=BARS)
-    axis.set_yticks(range(len(settings)), [style.wrapped(s.look.label, 22) for s in settings])
-    axis.set_ylim(len(settings) - 0.5, -0.5)
+        axis.set_yticks(range(len(settings)), labels)
+        axis.set_ylim(len(settings) - 0.5, -0.5)
+    else:
+        for setting in settings:
+            axis.plot([], [], color=setting.look.colour, marker=setting.look.marker, linewidth=0,
+                      label=setting.look.label)
     style.legend(figure, [axis], len(runs))
     return figure
 

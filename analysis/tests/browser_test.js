@@ -2,14 +2,22 @@
 (async () => {
   if (window.top !== window) return;  // the page in the frame of a phone's width
   const told = {faults: window.faults};
+  try {
+    await use(told);
+  } catch (error) {
+    told.faults.push(`${error.stack}`);
+  }
+  document.querySelector('#told').textContent = JSON.stringify(told);
+})();
+
+async function use(told) {
   const one = selector => document.querySelector(selector);
   const all = selector => [...document.querySelectorAll(selector)];
   const shown = () => all('.explore tbody tr').filter(row => !row.hidden);
   const filter = words => {
     one('.explore input').value = words;
     one('.explore input').dispatchEvent(new Event('input'));
-    return [shown().length, one('.explore .count').textContent,
-            all('.curves path.c:not(.off)').length];
+    return [shown().length, one('.explore .count').textContent];
   };
   told.filters = Object.fromEntries(
     ['', 'D_ring', 'seed>1', 'replcias=8', 'seed=9', 'implementation=D_rong'].map(w => [w, filter(w)]));
@@ -25,24 +33,88 @@
             shown().map(row => +row.cells[head.cellIndex].dataset.value)];
   });
 
-  const line = one('.curves path.h'), box = line.getBoundingClientRect();
-  line.dispatchEvent(new MouseEvent('mousemove', {
-    bubbles: true, clientX: box.left + box.width / 2, clientY: box.top + box.height / 2}));
-  told.tip = [getComputedStyle(one('.tip')).display, one('.tip').textContent];
-  line.dispatchEvent(new MouseEvent('mouseleave'));
-  told.after = getComputedStyle(one('.tip')).display;
+  const plot = one('#plot');
+  const ready = async drawing => {
+    for (let n = 0; n < 400 && !drawing.dataset.ready; n++) await new Promise(f => setTimeout(f, 50));
+  };
+  await ready(plot);
+  told.ready = plot.dataset.ready;
+  const set = (id, value) => {
+    const control = one(`#${id}`);
+    control[control.type === 'checkbox' ? 'checked' : 'value'] = value;
+    control.dispatchEvent(new Event('input', {bubbles: true}));
+  };
+  const lines = () => plot.data.filter(trace => trace.meta);
+  const curves = () => lines().map(trace => [trace.name, trace.meta, trace.y.length, trace.x.at(-1)]);
+  filter('');
+  told.default = {group: one('#group').value, curves: curves(), bands: plot.data.length};
+  filter('D_ring');
+  told.filtered = curves();
+  filter('');
+  set('group', '');
+  told.each = curves();
+  set('group', 'seed');
+  told.bySeed = curves();
+  set('group', 'setting');
+  told.x = Object.fromEntries([...one('#x').options].filter(o => !o.disabled).map(option => {
+    set('x', option.value);
+    return [option.value, [lines()[1].x.at(-1), plot.layout.xaxis.title.text]];
+  }));
+  told.disabled = [...one('#x').options].filter(o => o.disabled).map(o => [o.value, o.title]);
+  set('x', 'epochs');
+  told.log = ['accuracy', 'consensus'].map(metric => {
+    set('metric', metric);
+    return [plot.layout.yaxis.type, one('#note').textContent, one('#definition').textContent];
+  });
+  set('log', false);
+  told.linear = plot.layout.yaxis.type;
+  set('metric', 'train_loss');
+  set('group', '');
+  const rough = trace => trace.y.slice(1).reduce((sum, y, k) => sum + Math.abs(y - trace.y[k]), 0);
+  told.rough = ['0', '0.9'].map(weight => { set('smooth', weight); return rough(lines()[0]); });
+  set('smooth', '0');
+  set('a', '0');
+  set('b', '4');
+  told.difference = one('#difference').textContent;
+  set('b', '1');
+  told.seeds = [...all('#difference tr')].map(line => [...line.cells].map(cell => cell.textContent));
+  all('.explore tbody tr')[5].querySelector('td').click();
+  told.picked = [one('#a').value, one('#b').value];
+  all('.explore tbody tr')[2].dispatchEvent(new MouseEvent('mouseenter'));
+  told.marked = lines().map(trace => trace.opacity);
+  all('.explore tbody tr')[2].dispatchEvent(new MouseEvent('mouseleave'));
+  plot.emit('plotly_hover', {points: [{data: lines()[3]}]});
+  told.hovered = all('.explore tbody tr.on').map(row => +row.dataset.run);
+  plot.emit('plotly_unhover', {});
+  plot.emit('plotly_click', {points: [{data: lines()[7]}]});
+  told.clicked = [one('#a').value, one('#b').value];
+  const files = [];
+  URL.createObjectURL = blob => { files.push(blob); return '#'; };
+  one('#csv').click();
+  told.csv = await files[0].text();
+  told.svg = decodeURIComponent(await Plotly.toImage(plot, {format: 'svg', width: 600, height: 300})).slice(0, 60);
+  await Plotly.relayout(plot, {'xaxis.range': [1, 2], 'yaxis.range': [0, 3]});
+  told.kept = JSON.parse(sessionStorage.getItem(`dbench ${document.title}`));
+  told.loaded = performance.getEntriesByType('resource').map(entry => entry.name);
+  told.links = [...one('.explore tbody th').querySelectorAll('a')].map(a => a.getAttribute('href'));
+  told.target = !!document.getElementById('run-0');
   told.background = getComputedStyle(document.body).backgroundColor;
   const wide = page => [page.documentElement.scrollWidth, page.documentElement.clientWidth];
   told.desktop = [...wide(document),
                   ...all('table').map(t => t.scrollWidth - t.parentElement.clientWidth)];
 
+  const whole = document.documentElement.cloneNode(true), fresh = whole.querySelector('#plot');
+  fresh.replaceChildren();
+  fresh.removeAttribute('class');
+  delete fresh.dataset.ready;
   const frame = document.createElement('iframe');
   frame.style = 'width: 390px; height: 800px; border: 0';
   await new Promise(done => {
     frame.onload = done;
-    frame.srcdoc = document.documentElement.outerHTML;
+    frame.srcdoc = whole.outerHTML;
     document.body.append(frame);
   });
+  await ready(frame.contentDocument.querySelector('#plot'));
   told.phone = wide(frame.contentDocument);
   frame.remove();
 
@@ -53,5 +125,4 @@
   document.documentElement.style.width = '186mm';  // A4 less the margins
   told.print = all('.scroll').filter(s => s.offsetParent)
     .map(s => [s.scrollWidth - s.clientWidth, s.scrollHeight - s.clientHeight]);
-  one('#told').textContent = JSON.stringify(told);
-})();
+}

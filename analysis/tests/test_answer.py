@@ -2,8 +2,13 @@
 
 import re
 
+import h5py
+import numpy as np
+import pytest
+import scipy.stats
 from dbench_analysis import open as open_run
 from dbench_analysis.pages import answer, report
+from dbench_analysis.quantities.reaching import cost_to_reach, first_reached
 
 
 def told(*paths):
@@ -15,29 +20,110 @@ def test_what_each_reached_what_it_costs_and_why(make):
              make(name="r", implementation="D_ring", graph="ring"),
              make(name="e", implementation="D_exponential", graph="exponential")]
     said = told(*paths)
-    assert len(said) == 3, said
+    assert len(said) == 7, said
     runs = {"C_complete": paths[0], "D_ring": paths[1], "D_exponential": paths[2]}
     for name, path in runs.items():
         reached = float(open_run(path).evaluations["mean_accuracy"][-1])
         assert f"{name} {100 * reached:.2f} %" in said[0], said[0]
     assert "one seed each" in said[0]
-    assert "C_complete keeps all replicas equal" in said[1]
+    assert "C_complete keeps the parameters of all replicas equal" in said[1]
     ratio = float(re.search(r"([0-9.]+) times as much as C_complete", said[1])[1])
     sent = {name: open_run(path).iterations["bytes_sent"][:].mean() for name, path in runs.items()}
     most = re.search(r"disagree most with (\w+)", said[1])[1]
     assert abs(ratio / (sent[most] / sent["C_complete"]) - 1) < 0.06
     assert "Spectral gaps" in said[2] and "D_ring" in said[2] and "D_exponential" in said[2]
+    assert "than C_complete by" in said[4] and "this may be chance" in said[4]
+    assert "To reach" in said[6]
 
 
-def test_nothing_is_said_where_runs_differ_in_more_than_their_communication(make):
+def test_equal_parameters_with_different_accuracies_are_explained(make):
+    reduced = make(name="c", implementation="C_complete", graph=None)
+    line, = answer.equal_replicas([open_run(reduced), open_run(make(name="r"))])
+    assert "are equal with C_complete" in line and "BatchNorm" in line and "D_ring" not in line
+    ends = open_run(reduced).evaluations["local_accuracy"][-1]
+    assert f"({100 * ends.min():.2f} % to {100 * ends.max():.2f} %)" in line
+    plain = make(name="plain", implementation="C_complete", graph=None)
+    with h5py.File(plain, "r+") as file:
+        file["tensors/kind"][...] = [b"bias"] * len(file["tensors/kind"])
+    assert answer.equal_replicas([open_run(plain)]) == [], "a model without normalization"
+
+
+def test_nothing_is_said_about_one_setting(make):
     ring = make(name="r", implementation="D_ring", graph="ring")
     assert told(ring) == []
-    assert told(ring, make(name="again", implementation="D_ring", graph="ring", seed=2)) == []
-    assert told(ring, make(name="c", implementation="C_complete", graph=None, replicas=4)) == []
+    assert told(ring, make(name="again", implementation="D_ring", graph="ring", seed=2,
+                           spec={"seed": 2})) == []
+
+
+def seeds(make, ends, **plan):
+    """Return runs with these final accuracies, one seed each."""
+    return [make(name=f"{plan['implementation']}-{plan.get('replicas', 8)}-{seed}", seed=seed,
+                 final=end, **{**plan, "spec": {"seed": seed, **plan.get("spec", {})}})
+            for seed, end in enumerate(ends)]
+
+
+def test_settings_that_differ_in_more_than_communication_are_compared(make):
+    ring = seeds(make, (0.70, 0.72, 0.71, 0.75), implementation="D_ring", graph="ring")
+    slow = seeds(make, (0.68, 0.70, 0.72, 0.70), implementation="D_torus", graph="torus",
+                 spec={"optimizer": {"type": "sgd", "lr": 0.01}})
+    said = told(*ring, *slow)
+    assert not any("Spectral gaps" in line or "Test accuracy of" in line for line in said)
+    d = np.array([0.02, 0.02, -0.01, 0.05])
+    half = scipy.stats.t.ppf(0.975, 3) * d.std(ddof=1) / 2
+    assert (f"D_torus is worse than D_ring by {100 * d.mean():.2f} points of accuracy on average, "
+            "and worse in 3 of 4 seeds (difference: 95 % t interval "
+            f"{-100 * (d.mean() + half):+.2f} points to {100 * (half - d.mean()):+.2f} points, "
+            "which rests on normality, because 4 seeds are too few for an exact test, and "
+            "contains 0: no difference is shown).") == said[0]
+
+
+def test_enough_seeds_give_an_exact_test(make):
+    ring = seeds(make, [0.7 + 0.01 * i for i in range(6)], implementation="D_ring", graph="ring")
+    torus = seeds(make, [0.69 + 0.009 * i for i in range(6)], implementation="D_torus",
+                  graph="torus")
+    line, = [line for line in told(*ring, *torus) if "is worse than" in line]
+    assert "worse in 6 of 6 seeds" in line and "96.9 % interval" in line
+    assert "p = 0.031)" in line and "normality" not in line
+
+
+def test_times_are_compared_where_they_may_be(make):
+    fair = {"ranks": 8, "cpus": 8, "reduction": "library"}
+    paths = [make(name=name, implementation=f"D_{name}", graph=name, **fair)
+             for name in ("ring", "complete")]
+    steps = [np.median(open_run(path).iterations["step_time"][1:].max(axis=1)) for path in paths]
+    said = told(*paths)[-1]
+    assert said.startswith("An iteration takes") and (
+        f"D_ring is {steps[1] / steps[0]:.3g} times as fast as D_complete") in said
+    assert "of steps" in told(*paths)[-2]
+    assert not any("An iteration takes" in line or "of steps" in line for line in told(
+        paths[0], make(name="slow", implementation="D_complete", graph="complete")))
+
+
+def test_scale_is_answered(make):
+    eight = seeds(make, (0.7, 0.7), implementation="D_ring", graph="ring")
+    four = seeds(make, (0.75, 0.75), implementation="D_ring", graph="ring", replicas=4,
+                 spec={"replicas": 4})
+    assert "From n = 4 to n = 8, the accuracy of D_ring changes by -5.00 points." in told(
+        *eight, *four)
+
+
+def test_the_cost_of_an_accuracy_is_that_of_the_first_evaluation_that_reaches_it(make):
+    ring, torus = (make(name=name, implementation=f"D_{name}", graph=name)
+                   for name in ("ring", "torus"))
+    run = open_run(ring)
+    accuracy = run.evaluations["mean_accuracy"][:]
+    target = float(accuracy[2])
+    assert first_reached(run, "accuracy", target) == run.evaluations["iteration"][2] == 40
+    assert cost_to_reach(run, "accuracy", target, "bytes") == pytest.approx(
+        run.iterations["bytes_sent"][:40].sum() / run.replicas / 1e6)
+    assert first_reached(run, "accuracy", 1.0) is None
+    said = told(ring, torus)[-1]
+    worst = min(open_run(path).evaluations["mean_accuracy"][-1] for path in (ring, torus))
+    assert said.startswith(f"To reach {np.floor(100 * worst):.2f} %"), said
 
 
 def test_a_report_opens_with_the_answer_and_its_picture(five, monkeypatch):
-    monkeypatch.setattr(report, "figures_of", lambda runs: [])
+    monkeypatch.setattr(report, "figures_of", lambda *_: [])
     page = report.document([open_run(path) for path in sorted(five.glob("*.h5"))])
     opening = page[page.index('<section id="result">'):page.index('<section id="summary">')]
     assert "Test accuracy of the model" in opening and "Spectral gaps" in opening

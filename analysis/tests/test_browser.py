@@ -1,4 +1,4 @@
-"""Tests of the report of several runs in a real browser: sort, filter, hover, widths, no errors."""
+"""Tests of the report of several runs in a real browser: sort, filter, curves, widths, errors."""
 
 import html
 import json
@@ -58,11 +58,10 @@ def test_no_script_fails(told):
 
 def test_the_filter_says_what_it_leaves_or_what_is_wrong(told):
     found = told["filters"]
-    curves = found[""][2]
-    assert found[""][:2] == [9, "9 of 9 runs"] and curves == 9 * 3
-    assert found["D_ring"] == [3, "3 of 9 runs", 9] and found["seed>1"][0] == 6
+    assert found[""] == [9, "9 of 9 runs"]
+    assert found["D_ring"] == [3, "3 of 9 runs"] and found["seed>1"][0] == 6
     assert found["replcias=8"] == [
-        0, "0 of 9 runs: there is no field replcias: did you mean replicas?", 0]
+        0, "0 of 9 runs: there is no field replcias: did you mean replicas?"]
     assert found["seed=9"][1].startswith("0 of 9 runs: no run has seed=9; nearest is seed=")
     assert found["implementation=D_rong"][1].endswith("nearest is implementation=D_ring")
 
@@ -75,9 +74,56 @@ def test_heads_sort_by_keyboard_and_say_so(told):
     assert len(set(rising)) > 1
 
 
-def test_curves_tell_their_values_under_the_mouse(told):
-    assert told["tip"][0] == "block" and told["after"] == "none"
-    assert re.search(r"C_complete, seed 1\nepoch [0-9.]+: [0-9.]+ %", told["tip"][1])
+def test_curves_follow_the_table_and_the_grouping(told):
+    assert told["ready"] == "yes" and told["default"]["group"] == "setting"
+    assert [(name, runs) for name, runs, *_ in told["default"]["curves"]] == [
+        ("C_complete (3 seeds)", [0, 1, 2]), ("D_complete (all-reduce equivalent) (3 seeds)",
+                                              [3, 4, 5]), ("D_ring (3 seeds)", [6, 7, 8])]
+    assert told["default"]["bands"] == 9, "a line and the two ends of a band for each setting"
+    assert [runs for _, runs, *_ in told["filtered"]] == [[6, 7, 8]]
+    assert [runs for _, runs, *_ in told["each"]] == [[i] for i in range(9)]
+    assert [(name, runs) for name, runs, *_ in told["bySeed"]] == [
+        (f"seed {i + 1}", [i, 3 + i, 6 + i]) for i in range(3)]
+
+
+def test_curves_over_iterations_epochs_and_bytes_but_no_times_that_mislead(told):
+    assert told["x"]["iterations"] == [12, "iteration"] and told["x"]["epochs"] == [3, "epoch"]
+    megabytes = 12 * 7 * 6058 * 4 / 1e6  # 12 iterations, 7 neighbours, all parameters
+    assert told["x"]["bytes"][0] == pytest.approx(megabytes, rel=1e-5)
+    (name, why), = told["disabled"]
+    assert name == "seconds" and why.startswith("Times are not to be compared")
+
+
+def test_logarithmic_axes_smoothing_and_definitions(told):
+    (accuracy, none, meaning), (distance, zeros, _) = told["log"]
+    assert (accuracy, distance, told["linear"]) == ("linear", "log", "linear")
+    assert not none and "Exact zeros" in zeros and "C_complete" in zeros
+    assert "model with the averaged parameters" in meaning
+    assert told["rough"][1] < 0.8 * told["rough"][0]
+
+
+def test_two_runs_are_compared_and_rows_and_curves_point_at_each_other(told):
+    assert "/implementation" in told["difference"] and "D_complete" in told["difference"]
+    assert told["seeds"] == [["", "C_complete, seed 1", "C_complete, seed 2"], ["/seed", "1", "2"]]
+    assert told["picked"] == ["1", "5"] and told["clicked"] == ["5", "7"]
+    assert told["marked"] == [1 if i == 2 else 0.15 for i in range(9)]
+    assert told["hovered"] == [3]
+    assert told["links"] == ["#run-0", "C_complete-1.h5"] and told["target"]
+
+
+def test_curves_can_be_saved_and_nothing_is_loaded(told):
+    head, first, *rest = told["csv"].splitlines()
+    assert head == "curve,runs,epochs,train_loss,lowest,highest" and len(rest) == 9 * 12 - 1
+    name, number, _, *values = first.rsplit(",", 5)
+    assert name == '"C_complete, seed 1"' and number == "1" and len(set(values)) == 1
+    assert told["svg"].startswith("data:image/svg+xml,<svg")
+    assert told["loaded"] == []
+
+
+def test_a_page_that_is_loaded_again_keeps_what_the_reader_chose(told):
+    kept = told["kept"]
+    assert kept["zoom"] == [[1, 2], [0, 3]]
+    assert (kept["metric"], kept["x"], kept["group"]) == ("train_loss", "epochs", "")
 
 
 def test_it_fits_a_screen_a_phone_and_paper(told):

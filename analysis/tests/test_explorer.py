@@ -1,11 +1,12 @@
-"""Tests of the report of many runs: the contents of its table and curves, its script, and that it
-loads nothing."""
+"""Tests of the report of many runs: the contents of its table, its script, and that it loads
+nothing."""
 
 import html
 import json
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import dbench_analysis as da
@@ -27,20 +28,22 @@ def many(make, tmp_path):
 
 
 def test_many_runs_on_one_page(many):
+    started = time.process_time()
     assert main(["report", str(many), "-o", str(many / "page" / "report.html")]) == 0
+    assert time.process_time() - started < 15
     page = (many / "page" / "report.html").read_text()
-    assert not re.search(
-        r"<(script\s|link|iframe|img[^>]*src=\"(?!data:))|@import|url\(|fetch\(|https?://", page)
-    assert page.count("<tr data-run=") == 14 and page.count('class="c"') == page.count(
-        "<title>") - 1 == 3 * 14
+    assert not re.search(r"<(script[^>]*\ssrc|link|iframe|img[^>]*src=\"(?!data:))"
+                         r"|@import|url\(|fetch\(|https?://", page)
+    assert page.count("<tr data-run=") == 14 and len(page) < 3_000_000
     assert page.count("<th scope=row>") == 2 and "7</td>" in page, "two settings of seven seeds"
     assert "All runs: status complete, lr 0.1, replicas 8, epochs 3" in page
     assert "D_ring (7), D_torus (7)" in page, ("differences between the specs, with how many runs "
                                                "have each")
     assert "what all runs share" in page and page.count(
         "/versions/dbench") == 1, "said once, not fourteen times"
-    for kind in ("accuracy", "convergence", "early", "connections", "scale", "tensors"):
-        assert (f'id="{kind}"' in page) == (kind not in ("early", "scale"))
+    for kind in ("early", "connections", "scale", "tensors", "graphs"):
+        assert (f'<div id="{kind}"' in page) == (kind not in ("early", "scale"))
+    assert page.count("<section") == 7
     assert "Times are not to be compared" in page and "rank correlation" not in page.split(
         "<script>")[0]
 
@@ -53,37 +56,18 @@ def test_of_many_settings_the_figures_remain_that_can_be_read(make, tmp_path):
     assert main(["report", str(tmp_path), "-o", str(tmp_path / "report.html")]) == 0
     page = (tmp_path / "report.html").read_text()
     assert page.count("<th scope=row>") == 13 and "D_ring, lr=1.1" in page
-    for kind in ("variance-accuracy", "convergence", "early", "connections", "ranks"):
-        assert f'<section id="{kind}"' in page
-    assert '<section id="tensors"' not in page and '<section id="accuracy"' not in page
-
-
-def test_ticks_of_a_logarithmic_axis():
-    assert explorer.decades(-3.5, 0.2) == [-3, -2, -1, 0]
-    assert len(explorer.decades(-40, 2)) <= 7
-    assert [round(10**k, 9) for k in explorer.decades(-0.4, 0.9)] == [0.5, 1, 2, 5]
-    assert [round(10**k, 9) for k in explorer.decades(0.2, 0.37)] == [1.6, 1.8, 2, 2.2]
+    for kind in ("variance-accuracy", "early", "connections", "ranks"):
+        assert f'<div id="{kind}"' in page
+    assert '<div id="tensors"' not in page
 
 
 def test_rows_bear_their_facts(five):
     runs = [da.open(path) for path in sorted(five.glob("*.h5"))]
-    table = explorer.table(runs, [run.name for run in runs])
+    table = explorer.table(runs, [run.name for run in runs], ["" for _ in runs])
     facts = [json.loads(html.unescape(f)) for f in re.findall(r'data-facts="([^"]*)"', table)]
     assert [f["name"] for f in facts] == [run.name for run in runs]
     assert facts[2]["accuracy_median"] == fields.COLUMNS["accuracy_median"].value(
         runs[2]) and facts[2]["replicas"] == 8
-
-
-def test_curves_of_odd_runs(odd):
-    runs = [da.open(path) for path in sorted(odd.glob("*.h5"))]
-    content = explorer.section(runs, [f'<{run.name}>"' for run in runs])
-    assert "nan" not in content.split("<svg")[
-        1].lower() and "&lt;failed&gt;&quot;" in content and "<failed>" not in content
-
-
-def test_ticks():
-    assert explorer.ticks(0, 10) == [0, 2, 4, 6, 8, 10]
-    assert explorer.ticks(-0.3, 0.3) == [-0.2, 0, 0.2]
 
 
 def test_the_script_filters_and_sorts(tmp_path):

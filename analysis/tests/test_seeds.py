@@ -36,7 +36,8 @@ LABELS = {"D_ring (3 seeds)", "base_k, k=1 (3 seeds)", "base_k, k=3 (3 seeds)"}
 
 
 @pytest.mark.parametrize("name", [kind for kind in drawing.KINDS
-                                  if kind not in ("tensors", "ranks", "timing")])
+                                  if kind not in ("tensors", "ranks", "timing", "graphs",
+                                                  "break-even")])
 def test_every_figure_has_an_entry_for_each_setting(swept, name):
     runs = opened(swept)
     for each, expected in ((False, LABELS), (True, 9)):

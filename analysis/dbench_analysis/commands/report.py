@@ -1,17 +1,24 @@
 """`dbench-analyze report`: everything about one run, or several runs side by side, on one page."""
 
+import contextlib
+import os
+import time
 from pathlib import Path
 
 from ..basics.errors import AnalysisError
+from ..basics.formatting import counted
 from ..pages.report import document
 from ..selection.opening import open_runs
+
+SECONDS = 10.0  # between two pages of --watch
 
 HELP = "one self-contained HTML page for one run or many"
 EXAMPLES = """examples:
   dbench-analyze report results/ring.h5 -o ring.html
   dbench-analyze report results/ -o all.html --title "Five implementations, n = 16"
-The page of several runs has a table to filter and sort, and curves that show their values under the
-pointer. The page loads nothing from anywhere.
+  dbench-analyze report results/ -o live.html --watch        until no run is running
+The page of several runs has a table to filter and sort, and curves: choose what they show, group
+them, zoom, compare the specs of two runs. The page loads nothing from anywhere.
 """
 
 
@@ -21,6 +28,12 @@ def declare(parser):
     parser.add_argument("--title", help="heading of the page (default: the runs' names)")
 
 
+    parser.add_argument("--watch", nargs="?", type=float, const=SECONDS, metavar="SECONDS",
+                        help="write the page again every so many seconds while a run is running "
+                             f"(default: {SECONDS:g}); an open page follows, and keeps its curves, "
+                             "zoom and choices")
+
+
 def run(arguments) -> int:
     target = Path(arguments.output)
     if target.is_dir():
@@ -28,8 +41,33 @@ def run(arguments) -> int:
     # If the user forgets -o's file name, the next word may be a result file: do not overwrite it.
     if target.suffix.lower() not in (".html", ".htm"):
         raise AnalysisError(target, "the page's name does not end in .html", "give -o FILE.html")
-    runs = open_runs(arguments.runs, arguments.where)
+    if arguments.watch is not None and not arguments.watch >= 1:
+        raise AnalysisError(f"--watch {arguments.watch:g}", "is too often",
+                            "give 1 or more seconds")
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(document(runs, arguments.title), encoding="utf-8")
-    print(target)
+    try:
+        done = written(arguments, target)
+        while not done:
+            time.sleep(arguments.watch)
+            with contextlib.suppress(AnalysisError):  # a run may be changing its file
+                done = written(arguments, target)
+    except KeyboardInterrupt:
+        print("stopped watching: the page shows the last state; write it again without --watch for "
+              "all figures")
     return 0
+
+
+def written(arguments, target: Path) -> bool:
+    """Write the page, and return whether it is final: nothing is watched, or no run is running."""
+    runs = open_runs(arguments.runs, arguments.where)
+    alive = [run for run in runs if run.is_growing]
+    live = arguments.watch if alive and arguments.watch else 0
+    page = document(runs, arguments.title, target.parent, live)
+    part = target.with_name(f".{target.name}.part")
+    part.write_text(page, encoding="utf-8")
+    os.replace(part, target)
+    for run in runs:
+        run.close()
+    print(f"{target}: {len(alive)} of {counted(len(runs), 'run')} running" if live else target,
+          flush=True)
+    return not live

@@ -5,25 +5,18 @@ import pandas as pd
 
 from ..quantities import series
 from ..quantities.comparability import caveats, refuse_times
+from ..quantities.progress import X, progress
 from ..reading.metrics import METRICS, Metric
 from ..reading.run import Run
 from . import style
 from .accuracy import clean
-
-X = {"iterations": "iteration", "epochs": "epoch", "bytes": "sent per replica (MB)",
-     "seconds": "seconds of steps, the slowest rank's"}
 
 
 def places(run: Run, evaluated, x: str) -> np.ndarray:
     """Return the x values of the evaluations; NaN if they are not recorded."""
     if x in ("iterations", "epochs"):
         return evaluated[X[x]].to_numpy(dtype=float)
-    at = evaluated["iteration"].to_numpy(dtype=int)
-    if x == "seconds":
-        return series.step_seconds(run, at)
-    sent = series.bytes_sent(run) / run.replicas / 1e6
-    reached = np.concatenate([[0.0], np.cumsum(np.nan_to_num(sent))])
-    return np.where(at < len(reached), np.take(reached, at, mode="clip"), np.nan)
+    return progress(run, evaluated["iteration"].to_numpy(dtype=int), x)
 
 
 def figure(runs: list[Run], x: str = "iterations", each: bool = False):

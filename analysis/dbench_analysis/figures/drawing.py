@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 
+import matplotlib
 from matplotlib.figure import Figure
 
 from ..basics.errors import reading
@@ -15,8 +16,10 @@ from . import (
     communication,
     convergence,
     early,
+    links,
     page_layout,
     ranks,
+    speed,
     spread,
     style,
     tensors,
@@ -41,6 +44,10 @@ DRAW: dict[str, Callable[..., Figure]] = {
     "scale": across.scale,
     "ranks": ranks.figure,
     "timing": timing.breakdown,
+    "speed": speed.scaling,
+    "break-even": speed.break_even,
+    "cost": speed.cost,
+    "graphs": links.figure,
 }
 assert DRAW.keys() == KINDS.keys(), "each row of KINDS needs its function in DRAW"
 
@@ -73,8 +80,12 @@ def drawing_settings(page: Page = ANYWHERE):
     return page_layout.on(page, style.SETTINGS)
 
 
-def save(figure: Figure, target, form: str, dpi: int = 150, page: Page = ANYWHERE):
-    """Write a figure to a path or stream, without dates: the same runs give the same file."""
+def save(figure: Figure, target, form: str, dpi: int = 150, page: Page = ANYWHERE,
+         text_as_text: bool = False):
+    """Write a figure to a path or stream, without dates: the same runs give the same file.
+    `text_as_text`: an SVG contains its text as text in place of outlines, which makes it small."""
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
     with drawing_settings(page):
+        if text_as_text:
+            matplotlib.rcParams["svg.fonttype"] = "none"
         figure.savefig(target, format=form, dpi=dpi, metadata=metadata)

@@ -34,7 +34,8 @@ def figure(runs: list[Run], measure: str = "variance", window: float = 0.1, each
                                       for setting, values in zip(settings, early)])
         lines = "\n".join(f"{whose} {rho[what, window, 0, without]}" for without, whose in columns
                          if what in {of for of, *_ in rho})
-        axis.set_title(words + "\n" * (lines.count("\n") + 2))
+        below = 1.3 * style.font_size(7.5) * (lines.count("\n") + 2)
+        axis.set_title(words, pad=6 + below)
         axis.text(0, 1.01, f"rank correlation with the mean model:\n{lines}",
                   transform=axis.transAxes, fontsize=style.font_size(7.5), va="bottom",
                   color="#444444")

@@ -3,6 +3,8 @@ several graphs."""
 
 import itertools
 import textwrap
+from collections.abc import Iterator
+from typing import Protocol
 
 import numpy as np
 from matplotlib.collections import LineCollection
@@ -62,12 +64,27 @@ def heading(graph: Graph) -> str:
     return f"{name}, n = {graph.n}\n" + " · ".join(facts)
 
 
-def rounds_shown(graph: Graph, most: int) -> int:
+class Links(Protocol):
+    """A graph of which the links can be drawn."""
+
+    @property
+    def n(self) -> int: ...
+
+    @property
+    def period(self) -> int | None:
+        """Return after how many rounds the graph repeats; None if it does not."""
+
+    def matrices(self, count: int) -> Iterator[np.ndarray]:
+        """Yield the matrices of the first rounds."""
+        ...
+
+
+def rounds_shown(graph: Links, most: int) -> int:
     """Return how many rounds are shown, at most `most`."""
     return min(graph.period or most, most)
 
 
-def drawing(axis, graph: Graph):
+def drawing(axis, graph: Links):
     """Draw replicas on a circle and links in the colours of their first rounds: arrows in one
     direction, lines in both directions."""
     angle = np.pi / 2 - 2 * np.pi * np.arange(graph.n) / graph.n
@@ -111,7 +128,7 @@ def drawing(axis, graph: Graph):
     axis.set_title("\n".join(["links", *remarks(graph, shown, arrows and small, omitted)]))
 
 
-def remarks(graph: Graph, shown: int, arrows: bool, omitted: int) -> list[str]:
+def remarks(graph: Links, shown: int, arrows: bool, omitted: int) -> list[str]:
     """Return the lines under the title of the links."""
     lines = []
     if shown > 1:

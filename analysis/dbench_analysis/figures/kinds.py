@@ -26,6 +26,8 @@ class Kind:
     from_rows        it needs only the rows of a table of `collect`, no result files
     curves           it draws curves over iterations, of which `start` drops the first
     bands            it draws bands or bars over seeds, which `band` chooses
+    part             the part of a report that shows it, a key of PARTS; "" if the report has
+                     interactive curves in its place
     """
 
     name: str
@@ -40,8 +42,11 @@ class Kind:
     from_rows: bool = False
     curves: bool = False
     bands: bool = False
+    part: str = ""
 
 
+PARTS = {"spread": "Disagreement of the replicas", "communication": "Communication and scale",
+         "time": "Time", "graphs": "Graphs"}
 KINDS = {
     kind.name: kind
     for kind in (
@@ -50,7 +55,7 @@ KINDS = {
              "Further left means that the replicas agree more, higher means that they are more "
              "accurate. With several settings, the second panel shows the final accuracy against "
              "the variance in the first tenth of the iterations.",
-             relevance.spread, options=("measure",), many_runs=True, from_rows=True),
+             relevance.spread, options=("measure",), many_runs=True, from_rows=True, part="spread"),
         Kind("accuracy", "Accuracy and loss",
              "Lines are the median of the evaluated local models, bands run from the worst to the "
              "best of them, open markers are the model with the averaged parameters. A wide band, "
@@ -72,7 +77,7 @@ KINDS = {
         Kind("tensors", "Dispersion tensor by tensor",
              "Rows are parameter tensors from input to output. The colour is the measure: bright "
              "rows are the layers in which the replicas differ most. Grey is zero.",
-             relevance.tensors, per_setting=True, single_runs=False),
+             relevance.tensors, per_setting=True, single_runs=False, part="spread"),
         Kind("communication", "Communication",
              "To how many neighbours a replica sends in each iteration, and which accuracy was "
              "reached for the bytes sent.",
@@ -81,7 +86,7 @@ KINDS = {
              "What a controller of the graph sets (neighbours), what it may measure (dispersion of "
              "the norms, consensus distance) and the result, over the same epochs. Static graphs "
              "are flat lines in the first panel.",
-             relevance.changing_graphs, curves=True, bands=True),
+             relevance.changing_graphs, curves=True, bands=True, part="communication"),
         Kind("convergence", "Convergence",
              "How fast the model with the averaged parameters learns. The band goes from the "
              "lowest seed to the highest.",
@@ -91,27 +96,47 @@ KINDS = {
              "and the final accuracy. The rank correlations are printed above, with and without "
              "C_complete, whose replicas are always identical.",
              relevance.three_settings, options=("measure", "window"), text=early_correlations.text,
-             many_runs=True),
+             many_runs=True, part="spread"),
         Kind("connections", "Accuracy against connections",
              "Final accuracy against the mean number of neighbours. Filled: median of the local "
              "models, bar from worst to best. Open: the mean model, bar: standard deviation over "
              "seeds.",
-             relevance.communications, many_runs=True, from_rows=True),
+             relevance.communications, many_runs=True, from_rows=True, part="communication"),
         Kind("scale", "Accuracy against scale",
              "Final accuracy against the number of replicas. Solid lines and filled markers join "
              "runs with the same batch per replica, dashed lines and open markers join runs with "
              "the same batch over all replicas. Markers are means, bars go from the lowest run to "
              "the highest.",
-             relevance.scales, many_runs=True, from_rows=True),
+             relevance.scales, many_runs=True, from_rows=True, part="communication"),
         Kind("ranks", "Ranks of the implementations",
              "In every group of runs that differ only in algorithm and graph, the implementations "
              "are ranked by how unequal the replicas' norms are (1: least) and by final accuracy "
              "(1: best). Marks are mean ranks over the groups, bars are their standard deviation. "
              "If the marks follow the line, less dispersion goes together with more accuracy.",
              relevance.communications, options=("window",), text=rank_tables.text, many_runs=True,
-             single_runs=False),
+             single_runs=False, part="spread"),
         Kind("timing", "Where the time goes",
              "Mean time of an iteration by part. Exchange is only the part that does not overlap "
-             "with computation. Profiling is not part of the step."),
+             "with computation. Profiling is not part of the step.", part="time"),
+        Kind("speed", "Speed over scale",
+             "Step time, throughput and parallel efficiency over the number of replicas: the "
+             "median over iterations, with bars from the 10th to the 90th percentile. Efficiency "
+             "is the throughput per replica, relative to the least n of the same communication.",
+             relevance.speeds, many_runs=True, part="time"),
+        Kind("break-even", "Break-even bandwidth",
+             "The bytes that a replica sends in an iteration, divided by the time that can hide "
+             "them: the backward pass, or the whole gradient with combine_while_adapt. A network "
+             "with more bandwidth than this hides the messages; with less, the step waits.",
+             relevance.messages_in_time, many_runs=True, part="time"),
+        Kind("cost", "Cost of an accuracy",
+             "Hours of all GPUs (or CPU ranks) together in steps, until the mean model first "
+             "reaches an accuracy. Lower is cheaper; a line ends at the accuracy that all seeds of "
+             "the setting reach.",
+             relevance.costs, many_runs=True, part="time"),
+        Kind("graphs", "Communication graphs",
+             "Replicas stand on a circle. A line is a link in both directions, an arrow a link in "
+             "one direction; in a sequence of graphs, the colour shows the first round with this "
+             "link. The larger the gap, the faster averaging makes the replicas equal.",
+             relevance.graphs, many_runs=True, single_runs=False, part="graphs"),
     )
 }

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import matplotlib
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from ..basics.errors import AnalysisError
 
@@ -93,6 +94,12 @@ def has_page_width() -> bool:
 def wrapped(text: str, letters: int) -> str:
     """Return a label in lines of `letters` characters if figures are for a page."""
     return textwrap.fill(text, letters) if _page.get().width else text
+
+
+def rows_height(labels: list[str]) -> float:
+    """Return the height in inches of rows of a panel with these labels, one below the other."""
+    lines = max((1 + label.count("\n") for label in labels), default=1)
+    return len(labels) * max(0.36, 0.16 * lines + 0.06)
 
 
 def panels(rows: int, columns: int, width: float, height: float, least: float = 0.0, **how):
@@ -209,12 +216,47 @@ def finish(figure: Figure):
         if page:
             high = int((figure.get_figheight() / grid.nrows - 0.3) / LETTER)
             axis.set_ylabel(textwrap.fill(axis.get_ylabel(), max(20, high)))
-            axis.set_title("\n".join(textwrap.fill(line, wide)
-                                     for line in axis.get_title("left").split("\n")))
+            retitle(axis, wide)
+    if page:
+        fit(figure)
     if page and figure.get_suptitle():
         lines = figure.get_suptitle().split("\n")
         figure.suptitle("\n".join(textwrap.fill(line, int(page / LETTER)) for line in lines),
                         x=0.01, ha="left", fontsize=POINTS)
+
+
+def fit(figure: Figure):
+    """Wrap the labels of axes that are longer than their panels, as the layout places them. A label
+    is centred on its panel, which long tick labels make narrow and move aside."""
+    figure.draw_without_rendering()
+    ends = figure.get_size_inches() * figure.dpi
+    for axis in figure.axes:
+        box = axis.get_window_extent()
+        for which, low, high, end in (("x", box.x0, box.x1, ends[0]),
+                                      ("y", box.y0, box.y1, ends[1])):
+            middle = (low + high) / 2
+            inside = 2 * min(middle, end - middle)
+            alone = which == "x" and columns_of(axis) == 1
+            longest = inside if alone else min(inside, high - low)
+            letters = max(8, int(longest / figure.dpi / LETTER))
+            words = " ".join(getattr(axis, f"get_{which}label")().split())
+            getattr(axis, f"set_{which}label")(textwrap.fill(words, letters))
+        room = min(ends[0] - box.x0, ends[0] / columns_of(axis))
+        retitle(axis, int(room / figure.dpi / (1.1 * LETTER)))  # bold
+
+
+def columns_of(axis) -> int:
+    """Return the number of columns of panels next to each other."""
+    spec = axis.get_subplotspec()
+    return 1 if spec is None else spec.get_gridspec().ncols
+
+
+def retitle(axis, letters: int):
+    """Wrap the lines of a panel's title, and keep its distance from the panel."""
+    title = axis.get_title("left")
+    for text in axis.get_children():
+        if title and isinstance(text, Text) and text.get_text() == title:
+            text.set_text("\n".join(textwrap.fill(line, letters) for line in title.split("\n")))
 
 
 def renamed(text: str) -> str:

@@ -3,7 +3,8 @@
 import numpy as np
 
 from ..naming import differences, names
-from ..quantities import controllers
+from ..quantities import controllers, series
+from ..quantities.comparability import caveats
 from ..reading.run import Run
 from ..reading.schema import MEASURES
 
@@ -60,3 +61,29 @@ def changing_graphs(runs: list[Run]) -> bool:
 
 def several_runs(runs: list[Run]) -> bool:
     return evaluated(runs) and len(runs) > 1
+
+
+def graphs(runs: list[Run]) -> bool:
+    """Return whether some run recorded the graph over which it averages."""
+    return any(len(run.graphs) for run in runs)
+
+
+def measured(runs: list[Run]) -> bool:
+    """Return whether the times of all runs are measurements."""
+    return all("step_time" in run.iterations and not caveats(run) for run in runs)
+
+
+def speeds(runs: list[Run]) -> bool:
+    """Return whether the runs measured time with several numbers of replicas."""
+    return len({run.replicas for run in runs}) > 1 and measured(runs)
+
+
+def messages_in_time(runs: list[Run]) -> bool:
+    """Return whether the runs measured time, and some run sent messages."""
+    return measured(runs) and any(series.bytes_sent(run).any() for run in runs)
+
+
+def costs(runs: list[Run]) -> bool:
+    """Return whether the runs measured time and accuracy."""
+    return evaluated(runs) and measured(runs) and any(
+        series.performance(run)[1] == "accuracy" for run in runs)

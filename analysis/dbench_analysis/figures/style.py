@@ -2,6 +2,7 @@
 zero."""
 
 import itertools
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -145,7 +146,7 @@ def colours_of(implementations: list[str]) -> dict[str, str]:
 
 panels, font_size, renamed = page_layout.panels, page_layout.font_size, page_layout.renamed
 wrapped, figure_width = page_layout.wrapped, page_layout.figure_width
-has_page_width = page_layout.has_page_width
+has_page_width, rows_height = page_layout.has_page_width, page_layout.rows_height
 
 
 def legend(figure: Figure, axes, runs: int, banded: Sequence[Setting] = ()):
@@ -208,12 +209,17 @@ def percent_axis(axis):
     axis.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{100 * v:g} %"))
 
 
-def loss_axis(axis):
-    """Make y logarithmic with plain numbers."""
-    axis.set_yscale("log")
-    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
-    axis.yaxis.set_minor_formatter(NullFormatter())
+def loss_axis(axis, which: str = "y"):
+    """Make an axis logarithmic with plain numbers."""
+    getattr(axis, f"set_{which}scale")("log")
+    plain_logarithm(getattr(axis, f"{which}axis"))
+
+
+def plain_logarithm(scale):
+    """Give a logarithmic scale plain numbers: 1, 2 and 5 of each decade."""
+    scale.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    scale.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+    scale.set_minor_formatter(NullFormatter())
 
 
 def metric_axis(axis, metric: Metric):
@@ -226,8 +232,8 @@ def metric_axis(axis, metric: Metric):
 
 def empty_panel(axis, text: str):
     """Make an empty panel that says why it is empty."""
-    axis.text(0.5, 0.5, text, ha="center", va="center", transform=axis.transAxes, color="#777777",
-              wrap=True)
+    axis.text(0.5, 0.5, textwrap.fill(text, 26), ha="center", va="center",
+              transform=axis.transAxes, color="#777777")
     axis.set_xticks([])
     axis.set_yticks([])
     axis.grid(False)

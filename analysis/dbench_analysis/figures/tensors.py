@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 from matplotlib.colors import LogNorm
+from matplotlib.ticker import NullFormatter
 
 from ..naming.measures import TITLES, UNITS
 from ..reading.run import Run
@@ -60,7 +61,11 @@ def draw(figure, axis, runs: list[Run], measure: str, labels: bool):
                                np.where(binned.T > 0, binned.T, np.nan),
                                norm=norm, cmap="viridis", rasterized=True)
         unit = UNITS[measure].rsplit("(", 1)[-1].rstrip(")")
-        figure.colorbar(mesh, ax=axis, pad=0.02, aspect=30, label=f"{unit}, log scale")
+        bar = figure.colorbar(mesh, ax=axis, pad=0.02, aspect=30, label=f"{unit}, log scale")
+        bar.ax.yaxis.set_minor_formatter(NullFormatter())
+        if high < 10 * low:  # perhaps no power of ten is between them
+            ticks = np.geomspace(low, max(high, low * 1.01), 4)[1:3]
+            bar.set_ticks(ticks, labels=[f"{value:.2g}" for value in ticks])
     else:
         style.empty_panel(axis, "zero throughout")
     axis.set_ylim(tensors - 0.5, -0.5)

@@ -21,9 +21,9 @@ def breakdown(runs: list[Run], each: bool = False):
     settings = style.settings(runs, each)
     found = [over_seeds(setting.runs) for setting in settings]
     shares = len(runs) > 1 and any(caveats(run) for run in runs)
-    figure, ((axis,),) = style.panels(1, 1, 9.0, 1.9 + 0.42 * len(settings),
-                                    least=0.7 + 0.36 * len(settings))
     labels = [style.wrapped(setting.look.label, 22) for setting in settings]
+    figure, ((axis,),) = style.panels(1, 1, 9.0, 1.9 + 0.42 * len(settings),
+                                    least=0.9 + style.rows_height(labels))
     for row, parts in enumerate(found):
         step = step_of(parts)
         unit = (100 / step if step else 0.0) if shares else 1e3

@@ -1,5 +1,6 @@
-"""The result of several runs in about three sentences: the accuracy of each communication, the cost
-of disagreement in accuracy and bytes, and whether the graphs' spectral gaps explain it."""
+"""The result of several runs in sentences: the accuracy of each communication, the cost of
+disagreement in accuracy and bytes, whether the graphs' spectral gaps explain it; and how the
+settings compare (`contrasts`)."""
 
 from dataclasses import dataclass
 
@@ -7,8 +8,9 @@ import numpy as np
 
 from ..basics.formatting import bytes_, number, percent
 from ..naming import differences, names
-from ..quantities import series
+from ..quantities import fields, series
 from ..reading.run import Run
+from . import contrasts
 
 # Entries that must be equal: a difference in them could explain the result as well.
 SHARED = ("model", "data", "optimizer", "schedule", "length")
@@ -71,8 +73,16 @@ def largest_distance(run: Run) -> float:
     return float(series.nan_safe(np.nanmax, found["consensus"].to_numpy(dtype=float)))
 
 
-def sentences(runs: list[Run]) -> list[str]:
-    """Return the answer as a list of sentences; empty if the runs do not allow one."""
+def sentences(runs: list[Run], few: bool = True) -> list[str]:
+    """Return the answer as a list of sentences; empty if the runs do not allow one. Settings that
+    differ in more than their communication are compared, too, but disagreement does not explain
+    their result. Of many settings (not `few`), the best are compared."""
+    return [*(of_communications(runs) if few else []), *equal_replicas(runs),
+            *contrasts.sentences(runs)]
+
+
+def of_communications(runs: list[Run]) -> list[str]:
+    """Return the sentences on runs that differ only in their communication."""
     found = results(runs)
     if not found or not all(np.isfinite([r.accuracy for r in found])):
         return []
@@ -112,9 +122,28 @@ def cost(apart: Result, together: Result | None) -> str:
     if together is None or not (together.sent > 0 and np.isfinite(apart.sent)):
         return sentence + "."
     ratio = apart.sent / together.sent
-    return (f"{sentence}, where {together.name} keeps all replicas equal; it sends "
+    return (f"{sentence}, where {together.name} keeps the parameters of "
+            f"all replicas equal; it sends "
             f"{bytes_(apart.sent)} an iteration, {number(ratio, 2)} times as much as "
             f"{together.name}.")
+
+
+def equal_replicas(runs: list[Run]) -> list[str]:
+    """Return why local models with equal parameters have different accuracies, if some have."""
+    apart = []
+    for run in runs:
+        ends = fields.evaluated(run, "accuracy")
+        if (ends is not None and len(ends["min"]) and ends["min"][-1] < ends["max"][-1]
+                and largest_distance(run) == 0 and "norm" in set(run.tensors["kind"])):
+            apart.append((names.communication(run), ends["min"][-1], ends["max"][-1]))
+    if not apart:
+        return []
+    called = ", ".join(dict.fromkeys(name for name, _, _ in apart))
+    low, high = min(a for _, a, _ in apart), max(b for _, _, b in apart)
+    return [f"The parameters of all replicas are equal with {called}, but the local accuracies "
+            f"differ ({percent(low)} to {percent(high)}): each replica keeps its own statistics of "
+            "BatchNorm (running mean and variance of its minibatches), which are not parameters "
+            "and are not averaged."]
 
 
 def why(found: list[Result]) -> list[str]:

@@ -25,10 +25,12 @@ def table(head: list[str], rows: list[list[str]], words: bool = False) -> str:
 
 
 def picture(figure, save, alt: str, caption: str) -> str:
-    """Return a figure as an SVG that is part of the page."""
+    """Return a figure as an SVG that is part of the page. Its text is text: a reader without the
+    font of the figures sees Verdana, which has the same widths."""
     stream = io.BytesIO()
-    save(figure, stream, "svg")
-    data = base64.b64encode(stream.getvalue()).decode("ascii")
+    save(figure, stream, "svg", text_as_text=True)
+    content = stream.getvalue().replace(b"'DejaVu Sans'", b"'DejaVu Sans', Verdana, sans-serif")
+    data = base64.b64encode(content).decode("ascii")
     return (f'<figure><div class="scroll"><img alt="{text(alt)}" '
             f'src="data:image/svg+xml;base64,{data}"></div>'
             f"<figcaption>{text(caption)}</figcaption></figure>")
@@ -43,6 +45,13 @@ def details(title: str, content: str, is_open: bool = False) -> str:
 def code(content: str) -> str:
     """Return preformatted text."""
     return f"<pre>{text(content)}</pre>"
+
+
+def refresh(seconds: float) -> str:
+    """Return a script that loads the page again every so many seconds, except while nobody sees it
+    or a control is in use."""
+    return ("<script>setInterval(() => document.hidden || document.activeElement?.matches("
+            f"'select, input') || location.reload(), {1000 * seconds:.0f})</script>")
 
 
 def section(anchor: str, title: str, content: str) -> str:

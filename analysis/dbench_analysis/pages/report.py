@@ -1,57 +1,62 @@
 """The page of `dbench-analyze report`: everything about one run, or several runs side by side."""
 
 import json
+import os
+from datetime import datetime
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
 
 from ..basics.formatting import number
 from ..figures.drawing import drawn, save
-from ..figures.kinds import KINDS
+from ..figures.kinds import KINDS, PARTS, Kind
 from ..naming import differences, names
 from ..quantities.comparability import statement
 from ..reading.run import Run
 from ..tables import overview
-from . import answer, explorer, html, settings_table
+from . import answer, curves, explorer, html, settings_table
 
 MANY = 12  # runs above which the page shows differences instead of each run's figures and spec
 EVENTS = 200  # events of a run that the page shows at most
 
 
-def document(runs: list[Run], title: str | None = None) -> str:
-    """Return the page as a string."""
+def document(runs: list[Run], title: str | None = None, folder: Path | None = None,
+             live: float = 0) -> str:
+    """Return the page as a string. Links to files are relative to `folder`. A page that is `live`
+    loads itself again every so many seconds, and has no figures that take long to draw."""
     title = title or heading(runs)
-    parts = [("summary", "Summary" if len(runs) == 1 else "Runs", summary(runs)),
-             *figures_of(runs)]
-    each = ("".join(details(run, len(runs) == 1) for run in runs) if len(runs) <= MANY
-            else apart(runs))
+    answers = [] if len(runs) == 1 else answer.sentences(runs, few(runs))
+    pictured = bool(answers) and few(runs) and KINDS[answer.PICTURE].relevant(runs)
+    parts = opening(runs, answers, pictured and not live)
+    parts += [("summary", "Summary" if len(runs) == 1 else "Runs and curves",
+               summary(runs, folder))]
+    if not live:
+        parts += figures_of(runs, pictured)
+    each = ("".join(details(run, i, len(runs) == 1) for i, run in enumerate(runs))
+            if len(runs) <= MANY else apart(runs))
     parts += [("runs", "Runs in detail", each)]
-    parts = opening(runs) + parts
     links = " ".join(f'<a href="#{anchor}">{html.text(name)}</a>' for anchor, name, _ in parts)
+    renewed = (f"<p class=soft>Written at {datetime.now():%H:%M:%S}, while runs are running. The "
+               f"page loads itself again every {live:g} s.</p>{html.refresh(live)}" if live else "")
     body = (f"<header><h1>{html.text(title)}</h1><p "
-            f"class=soft>{html.text(lead(runs))}</p><nav>{links}</nav></header>")
+            f"class=soft>{html.text(lead(runs))}</p>{renewed}<nav>{links}</nav></header>")
     return html.page(title, body + "".join(html.section(*part) for part in parts))
 
 
-def opening(runs: list[Run]) -> list[tuple[str, str, str]]:
-    """Return the result of each setting; if the runs differ only in communication, also an answer
-    in words and a picture. Empty for one run."""
-
+def opening(runs: list[Run], answers: list[str],
+            pictured: bool) -> list[tuple[str, str, str]]:
+    """Return the result in words and for each setting, with a picture if `pictured`. Empty for one
+    run."""
     if len(runs) == 1:
         return []
-    table = settings_table.table(runs)
-    answers = answer.sentences(runs) if answered(runs) else []
-    if not answers:
-        return [("result", "Result", table)]
-    kind = KINDS[answer.PICTURE]
-    title = f"{kind.title}: {heading(runs)}"
-    pictures = "".join(html.picture(figure, save, title, kind.reading)
-                       for _, figure in drawn(kind, runs))
-    return [("result", "Result", "".join(f"<p>{html.text(line)}</p>" for line in answers)
-             + table + pictures)]
-
-
-def answered(runs: list[Run]) -> bool:
-    """Return whether the page opens with an answer in words and its picture."""
-
-    return len(runs) > 1 and few(runs) and bool(answer.sentences(runs))
+    content = "".join(f"<p>{html.text(line)}</p>" for line in answers) + settings_table.table(runs)
+    if pictured:
+        kind = KINDS[answer.PICTURE]
+        content += "".join(
+            html.picture(figure, save, f"{kind.title}: {heading(runs)}", kind.reading)
+            for _, figure in drawn(kind, runs))
+    return [("result", "Result", content)]
 
 
 def heading(runs: list[Run]) -> str:
@@ -71,14 +76,17 @@ def lead(runs: list[Run]) -> str:
             "replicas.")
 
 
-def summary(runs: list[Run]) -> str:
-    """Return the overview of one run, or the explorer of several runs and the differences of their
-    specs."""
+def summary(runs: list[Run], folder: Path | None) -> str:
+    """Return the curves, with the overview of one run, or with the table of several runs and the
+    differences of their specs."""
     if len(runs) == 1:
         return "".join(f"<h3>{html.text(title.capitalize())}</h3>"
                        + html.table([], [list(row) for row in rows], words=True)
-                       for title, rows in overview.sections(runs[0]))
-    content = explorer.section(runs, labels(runs))
+                       for title, rows in overview.sections(runs[0])) + (
+            f"<h3>Curves</h3>{curves.section(runs, labels(runs), [])}")
+    files = [link(run, folder) for run in runs]
+    content = (explorer.section(runs, labels(runs), files, len(runs) <= MANY)
+               + curves.section(runs, labels(runs), explorer.groups(runs)))
     odd = [f"{r.path.name}: {r.state}{': ' * bool(r.error)}{r.error}"
            for r in runs if r.status != "complete"]
     content += "".join(f"<p class=warn>{html.text(line)}</p>" for line in odd)
@@ -90,6 +98,13 @@ def summary(runs: list[Run]) -> str:
         content += "<h3>What the specs differ in</h3>" + html.table(
             ["", *labels(runs)], [[pointer, *values] for pointer, values in found])
     return content + warning(runs)
+
+
+def link(run: Run, folder: Path | None) -> str:
+    """Return the address of a run's file, relative to the page's folder if that is known."""
+    place = run.path.resolve()
+    return (place.as_uri() if folder is None
+            else quote(Path(os.path.relpath(place, folder.resolve())).as_posix()))
 
 
 def tallied(values: list[str]) -> str:
@@ -118,29 +133,42 @@ def warning(runs: list[Run]) -> str:
     return f"<p class=warn>{html.text(dagger + sentence)}</p>" if sentence else ""
 
 
-def figures_of(runs: list[Run]) -> list[tuple[str, str, str]]:
-    """Return (anchor, title, content) of each relevant kind of figure. A kind with one picture per
-    setting is folded if there are several runs."""
-
-    parts = []
-    for kind in KINDS.values():
-        if not kind.relevant(runs) or not (kind.many_runs or few(runs)) or (
-                kind.name == answer.PICTURE and answered(runs)):
-            continue
-        pictures = []
-        for name, figure in drawn(kind, runs):
-            shown = html.picture(figure, save, f"{kind.title}: {heading(runs)}",
-                                 kind.reading)
-            pictures.append(html.details(name.removeprefix(f"{kind.name}-"), shown)
-                            if kind.per_setting and len(runs) > 1 else shown)
-        extra = warning(runs) if kind.name == "timing" else ""
-        if kind.text and len(runs) > 2:
-            extra += html.details("Numbers", html.code(kind.text(runs)))
-        parts.append((kind.name, kind.title, "".join(pictures) + extra))
-    return parts
+def figures_of(runs: list[Run], pictured: bool) -> list[tuple[str, str, str]]:
+    """Return (anchor, title, content) of each part that has relevant figures; `pictured`: the
+    result has its picture already. Of the settings of a kind with a picture for each, the page
+    shows the one whose replicas disagree most."""
+    found = []
+    for part, title in PARTS.items():
+        shown = [kind for kind in KINDS.values() if kind.part == part and kind.relevant(runs)
+                 and (kind.many_runs or few(runs))
+                 and not (kind.name == answer.PICTURE and pictured)]
+        content = "".join(figure_of(kind, runs) for kind in shown)
+        if content:
+            found.append((f"part-{part}", title, content))
+    return found
 
 
-def details(run: Run, is_open: bool) -> str:
+def figure_of(kind: Kind, runs: list[Run]) -> str:
+    """Return a kind of figure with its title, explanation and numbers."""
+    one = most_apart(runs) if kind.per_setting else runs
+    alone = ("" if len(one) == len(runs) else f" Shown: {differences.labels([one[0]])[0]}, whose "
+             f"replicas disagree most; `dbench-analyze plot --kind {kind.name}` draws every "
+             "setting.")
+    pictures = "".join(html.picture(figure, save, f"{kind.title}: {heading(runs)}",
+                                    kind.reading + alone) for _, figure in drawn(kind, one))
+    extra = warning(runs) if kind.name == "timing" else ""
+    if kind.text and len(runs) > 2:
+        extra += html.details("Numbers", html.code(kind.text(runs)))
+    return f'<div id="{kind.name}"><h3>{html.text(kind.title)}</h3>{pictures}{extra}</div>'
+
+
+def most_apart(runs: list[Run]) -> list[Run]:
+    """Return the runs of the setting whose replicas disagree most."""
+    return max(differences.by_setting(runs), key=lambda group: np.nan_to_num(
+        max(answer.largest_distance(run) for run in group), nan=-1.0))
+
+
+def details(run: Run, nth: int, is_open: bool) -> str:
     """Return certificate, events, spec and provenance of one run."""
     parts = [f"<p class=soft>{html.text(str(run.path))}, {html.text(run.state)}</p>"]
     if len(run.events):
@@ -157,7 +185,7 @@ def details(run: Run, is_open: bool) -> str:
     parts.append(html.details("Provenance", html.code(json.dumps(run.provenance, indent=2))))
     parts.append(html.details("Ranks", html.table(
         list(run.ranks), [[str(v) for v in row] for row in run.ranks.itertuples(index=False)])))
-    return f"<h3>{html.text(run.name)}</h3>" + "".join(parts)
+    return f'<h3 id="run-{nth}">{html.text(run.name)}</h3>' + "".join(parts)
 
 
 def apart(runs: list[Run]) -> str:

@@ -210,6 +210,11 @@ class Run:
                 "dead": f"running, but its writer is dead, {since}"}.get(
             writer, f"running, or its writer is dead, {since}")
 
+    @property
+    def is_growing(self) -> bool:
+        """Return whether a program may still be writing the file."""
+        return self.status == "running" and " but its writer is dead" not in self.state
+
     def to_xarray(self, *columns: str) -> xarray.Dataset:
         """Return an xarray Dataset of these columns of all tables (default: all columns; norms are
         large).

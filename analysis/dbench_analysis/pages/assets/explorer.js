@@ -1,4 +1,4 @@
-// Filters and sorts the table of a report of many runs (explorer.py), and shows values of its curves.
+// Filters and sorts the table of a report of many runs (explorer.py).
 (() => {
   const rows = [...document.querySelectorAll('.explore tbody tr')];
   const body = document.querySelector('.explore tbody');
@@ -6,8 +6,7 @@
   const texts = rows.map(
     (r, i) => `${r.textContent} ${Object.values(facts[i]).join(' ')}`.toLowerCase());
   const box = document.querySelector('.explore input');
-  const count = document.querySelector('.explore .count'), tip = document.querySelector('.tip');
-  const lines = i => document.querySelectorAll(`.curves [data-run="${i}"]`);
+  const count = document.querySelector('.explore .count');
   const test = (fact, shown, word) => {
     const m = word.match(/^([^=<>!]+)(!=|>=|<=|=|>|<)(.*)$/);
     if (!m) return shown.includes(word.toLowerCase());
@@ -61,38 +60,11 @@
       const keep = words.every(w => test(facts[i], texts[i], w));
       row.hidden = !keep;
       left += keep;
-      lines(i).forEach(l => l.classList.toggle('off', !keep));
     });
     count.textContent = `${left} of ${rows.length} runs${left ? '' : ': ' + wrong(words)}`;
     count.classList.toggle('wrong', !left);
   };
   box.addEventListener('input', filter);
-  const mark = i => {
-    document.querySelectorAll('.curves path.c').forEach(l => {
-      l.classList.toggle('on', +l.dataset.run === i);
-      l.classList.toggle('dim', i >= 0 && +l.dataset.run !== i);
-    });
-    rows.forEach((row, j) => row.classList.toggle('on', i === j));
-  };
-  rows.forEach((row, i) => {
-    row.addEventListener('mouseenter', () => mark(i));
-    row.addEventListener('mouseleave', () => mark(-1));
-  });
-  document.querySelectorAll('.curves path.h').forEach(line => {
-    const points = JSON.parse(line.dataset.points), i = +line.dataset.run;
-    line.querySelector('title').remove();  // the tip shows more
-    line.addEventListener('mousemove', event => {
-      const svg = line.ownerSVGElement, box = svg.getBoundingClientRect();
-      const x = (event.clientX - box.left) / box.width * svg.viewBox.baseVal.width;
-      const near = points.reduce((a, b) => Math.abs(b[0] - x) < Math.abs(a[0] - x) ? b : a);
-      tip.textContent = `${line.dataset.name}\n${near[1]}`;
-      tip.style.display = 'block';
-      tip.style.left = Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8) + 'px';
-      tip.style.top = event.clientY + 14 + 'px';
-      mark(i);
-    });
-    line.addEventListener('mouseleave', () => { tip.style.display = 'none'; mark(-1); });
-  });
   const heads = document.querySelectorAll('.explore thead th');
   heads.forEach((head, column) => head.addEventListener('click', () => {
     const way = head.getAttribute('aria-sort') === 'ascending' ? -1 : 1;

@@ -66,7 +66,7 @@ TreePlan plan_tree(std::span<const Interval> leaves, Interval root) {
 
 namespace {
 
-/// Where a step of a plan belongs: groups of a lower round are performed earlier.
+/// The place of a step in TreeGroups: groups of a lower round are performed earlier.
 struct GroupOfStep {
     int level = 0, round = 0;
     int64_t group = 0;

@@ -109,6 +109,12 @@ TEST_CASE("The base of slowmo has the period of slowmo by default") {
           R"({"type":"qg_dsgdm","beta":0.9,"mu":null,"nesterov":false})");
 }
 
+TEST_CASE("A base of slowmo without a type is refused") {
+    CHECK(refusal(R"({"type": "slowmo", "base": {"type": 4}})") ==
+          "/algorithm/base/type: must be a string (found number 4)");
+    CHECK(refusal(R"({"type": "slowmo", "base": {}})").starts_with("/algorithm/base/type: "));
+}
+
 TEST_CASE("Traits follow from keys") {
     CHECK_FALSE(traits_of_keys(R"("dsgd")").keeps_received_rows);
     CHECK(

@@ -81,7 +81,8 @@ std::unique_ptr<Algorithm> make_slowmo(const SlowMoSpec& spec, const AlgorithmCo
 // The period of local_sgd is by default that of slowmo.
 void resolve_base_of_slowmo(const SlowMoSpec& spec, base::Json& base, const std::string& pointer) {
     if (base == "local_sgd") base = {{"type", "local_sgd"}};
-    if (base.is_object() && base.value("type", "") == "local_sgd" && !base.contains("period")) {
+    const bool local = base.is_object() && base.value("type", base::Json()) == "local_sgd";
+    if (local && !base.contains("period")) {
         base["period"] = spec.period;
     }
     base = resolve_algorithm(base, pointer);

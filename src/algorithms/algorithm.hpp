@@ -22,6 +22,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "algorithms/linearisation.hpp"
@@ -31,6 +33,7 @@
 #include "algorithms/step/timers.hpp"
 #include "algorithms/traits.hpp"
 #include "arena/state.hpp"
+#include "base/factory_entry.hpp"
 #include "comm/exchange/exchange.hpp"
 
 namespace dbench::algorithms {
@@ -228,21 +231,56 @@ struct AlgorithmContext {
     uint64_t seed = 1;         ///< Seed for neighbours that the algorithm draws itself.
 };
 
-/// Derives the schedule of exchanges from the spec's graph, for algorithms with local steps or with
-/// several averagings.
-using MakeSchedule = std::unique_ptr<graphs::Schedule> (*)(
-    const base::Json& spec, std::shared_ptr<const graphs::Schedule> graph,
-    const graphs::RunFacts& run);
+/// The functions of an algorithm that depend on its keys, in addition to the factory. S holds the
+/// values of the keys. Each function may be null.
+template <class S>
+struct AlgorithmRules {
+    /// Derives the schedule of exchanges from the spec's graph, for algorithms with local steps or
+    /// with several averagings. Null: the graph is used unchanged.
+    std::function<std::unique_ptr<graphs::Schedule>(
+        const S& spec, std::shared_ptr<const graphs::Schedule> graph, const graphs::RunFacts& run)>
+        schedule{};
+    /// Checks rules that concern more than one key. Throws UserError.
+    std::function<void(const S& spec, const std::string& pointer)> check{};
+    /// Sets the traits that depend on the keys. Null: no trait does.
+    std::function<void(const S& spec, Traits& traits)> refine{};
+    /// Checks `base`, the value of the key of this name, which holds another algorithm, and fills
+    /// in its defaults. Null: the algorithm has no such key. Throws UserError.
+    std::function<void(const S& spec, base::Json& base, const std::string& pointer)> resolve_base{};
+};
 
-/// One algorithm in the table: name and keys (base::Entry), factory and traits.
-struct AlgorithmEntry : base::Entry {
-    std::unique_ptr<Algorithm> (*make)(const base::Json& spec, const AlgorithmContext& context);
+/// Returns the function that reads an S from a resolved spec and calls `function` with it; null if
+/// `function` is null.
+template <class S, class Result, class... Args>
+std::function<Result(const base::Json&, Args...)> reading(
+    std::function<Result(const S&, Args...)> function) {
+    if (!function) return nullptr;
+    return [function = std::move(function)](const base::Json& resolved, Args... args) {
+        return function(S::section().read(resolved), std::forward<Args>(args)...);
+    };
+}
+
+/// One algorithm in the table: name, keys and factory (base::FactoryEntry), traits, and rules that
+/// read the resolved spec.
+struct AlgorithmEntry
+    : base::FactoryEntry<std::unique_ptr<Algorithm>(const AlgorithmContext& context)> {
+    /// The factory of an algorithm whose keys are those of `S::section()`.
+    template <class S>
+    using Factory = std::unique_ptr<Algorithm> (*)(const S& spec, const AlgorithmContext& context);
+
     Traits traits = {};
-    MakeSchedule schedule = nullptr;  ///< Null: the graph is used unchanged.
-    /// Checks rules that concern more than one key; may complete nested objects. Throws UserError.
-    void (*check)(base::Json& spec, const std::string& pointer) = nullptr;
-    /// Sets the traits that depend on the keys of the resolved spec. Null: no trait does.
-    void (*refine)(const base::Json& spec, Traits& traits) = nullptr;
+    AlgorithmRules<base::Json> rules = {};
+
+    template <class S>
+    AlgorithmEntry(std::string name, std::string help, Factory<S> factory, Traits traits = {})
+        : FactoryEntry(std::move(name), std::move(help), factory), traits(traits) {}
+    template <class S>
+    AlgorithmEntry(std::string name, std::string help, Factory<S> factory, Traits traits,
+                   AlgorithmRules<std::type_identity_t<S>> typed)
+        : FactoryEntry(std::move(name), std::move(help), factory),
+          traits(traits),
+          rules{reading(std::move(typed.schedule)), reading(std::move(typed.check)),
+                reading(std::move(typed.refine)), reading(std::move(typed.resolve_base))} {}
 };
 
 /// Returns the traits of an algorithm with these keys (resolved).
@@ -251,8 +289,14 @@ Traits traits_of(const AlgorithmEntry& entry, const base::Json& spec);
 /// Returns all algorithms, in the order of the documentation.
 const std::vector<AlgorithmEntry>& algorithm_table();
 
+/// Returns the row of a resolved `algorithm` of the spec.
+const AlgorithmEntry& entry_of(const base::Json& algorithm);
+
 /// Checks the spec's `algorithm` and returns it with all defaults. Throws UserError.
 base::Json resolve_algorithm(const base::Json& given, const std::string& pointer = "/algorithm");
+/// Does the same if the only known algorithm is `row`.
+base::Json resolve_algorithm(const base::Json& given, const std::string& pointer,
+                             const AlgorithmEntry& row);
 
 /// Computes the cost of the schedule's rounds (by default of mixing rows; comm::link_cost for
 /// separate messages over the links) and caches the cost of rounds that repeat.

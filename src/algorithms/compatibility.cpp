@@ -641,10 +641,7 @@ Facts facts_of(const AlgorithmEntry& entry, const Json& algorithm) {
     return facts;
 }
 
-Facts facts_of(const Json& algorithm) {
-    const auto name = algorithm.at("type").get<std::string>();
-    return facts_of(*base::find_entry(algorithm_table(), name), algorithm);
-}
+Facts facts_of(const Json& algorithm) { return facts_of(entry_of(algorithm), algorithm); }
 
 OptimizerFacts optimizer_facts(const Json& optimizer) {
     return {optimizer.at("type"), optimizer.value("momentum", 0.0) != 0,

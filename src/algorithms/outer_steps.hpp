@@ -44,9 +44,4 @@ private:
     int64_t period_;
 };
 
-/// Makes the schedule with `graph` after every H-th iteration and no exchange in between.
-std::unique_ptr<graphs::Schedule> after_local_steps(const base::Json& spec,
-                                                    std::shared_ptr<const graphs::Schedule> graph,
-                                                    const graphs::RunFacts& run);
-
 }  // namespace dbench::algorithms

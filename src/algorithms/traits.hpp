@@ -2,7 +2,7 @@
 // The traits of an algorithm: its properties that do not change during a run. compatibility.hpp
 // decides from them what the algorithm can be combined with; `dbench conform` checks the guaranteed
 // ones; estimates of memory use the others. A trait that depends on the algorithm's keys is set by
-// AlgorithmEntry::refine.
+// AlgorithmRules::refine.
 
 #include <cstdint>
 

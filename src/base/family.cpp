@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/text.hpp"
+
 namespace dbench::base {
 namespace {
 
@@ -17,12 +19,6 @@ Parameter make(Parameter::Kind kind, std::string name, std::string default_json,
     p.default_json = std::move(default_json);
     p.help = std::move(help);
     return p;
-}
-
-std::string number_text(double value) {
-    return value == std::floor(value) && std::abs(value) < 1e15
-               ? std::to_string(static_cast<long long>(value))
-               : short_text(Json(value));
 }
 
 [[noreturn]] void refuse_family(const std::string& pointer, const std::string& problem) {

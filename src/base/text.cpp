@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/json.hpp"
 
 namespace dbench::base {
 
@@ -25,6 +29,12 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows) {
         text += "\n";
     }
     return text;
+}
+
+std::string number_text(double value) {
+    return value == std::floor(value) && std::abs(value) < 1e15
+               ? std::to_string(static_cast<long long>(value))
+               : short_text(Json(value));
 }
 
 std::string bytes_text(double bytes) {

@@ -13,6 +13,9 @@ std::string column(const std::string& text, size_t width);
 /// right-aligned, with two blanks between columns.
 std::string aligned(const std::vector<std::vector<std::string>>& rows);
 
+/// Returns a number as JSON writes it, but a whole number without a fraction.
+std::string number_text(double value);
+
 /// Returns a size such as "17 B" or "1.5 GiB".
 std::string bytes_text(double bytes);
 

@@ -47,9 +47,7 @@ Json resolved_optimizer(const ConformanceCase& tested) {
 }
 
 Json resolved_algorithm(const Json& algorithm, const algorithms::AlgorithmEntry& row) {
-    Json out = base::resolve_member(algorithm, "/algorithm", "algorithm", {&row});
-    if (row.check) row.check(out, "/algorithm");
-    return out;
+    return algorithms::resolve_algorithm(algorithm, "/algorithm", row);
 }
 
 bool plain_sgd(const Json& optimizer) {
@@ -129,7 +127,7 @@ std::vector<Json> other_graphs(const ConformanceCase& tested, int64_t replicas) 
             Json graph = graphs::resolve_graph(Json::parse(text), "--graph");
             // Algorithms with their own schedule derive rounds from a list that the reference does
             // not know.
-            if (graph.is_array() && tested.row->schedule) break;
+            if (graph.is_array() && tested.row->rules.schedule) break;
             if (!unsuitable_reason(*tested.row, graph, replicas).empty()) continue;
             const auto schedule = graph_of(graph, replicas, 1);
             if (growth(algorithm, *schedule).stable() == false) continue;

@@ -62,11 +62,8 @@ void certify(PreparedRun& s) {
 void check_agreement(const PreparedRun& s, const graphs::RunFacts& run) {
     const auto found = graphs::find_disagreement(*s.graph);
     if (!found) return;
-    const auto* row = base::find_entry(algorithms::algorithm_table(),
-                                       s.spec.algorithm.at("type").get<std::string>());
-    if (row->schedule && graphs::connects_all(*row->schedule(s.spec.algorithm, s.graph, run))) {
-        return;
-    }
+    const auto& schedule = algorithms::entry_of(s.spec.algorithm).rules.schedule;
+    if (schedule && graphs::connects_all(*schedule(s.spec.algorithm, s.graph, run))) return;
     const std::string what = "/graph: " + graphs::graph_title(s.spec.graph) + ": " + found->reason;
     if (!s.spec.run.allow_disconnected) {
         throw UserError(what + ": " + found->remedy +

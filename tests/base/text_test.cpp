@@ -19,6 +19,14 @@ TEST_CASE("aligned() aligns the first column to the left and the others to the r
     CHECK(aligned({{"a"}, {"b", "c"}}) == "a\nb  c\n");
 }
 
+TEST_CASE("number_text() writes whole numbers without a fraction") {
+    CHECK(number_text(0) == "0");
+    CHECK(number_text(-3) == "-3");
+    CHECK(number_text(1e14) == "100000000000000");
+    CHECK(number_text(0.1234567) == "0.1234567");
+    CHECK(number_text(1e-13) == "1e-13");
+}
+
 TEST_CASE("bytes_text() uses the largest unit in which the number is at least 1") {
     CHECK(bytes_text(0) == "0 B");
     CHECK(bytes_text(1023) == "1023 B");

@@ -36,6 +36,8 @@ WRONG = {
     "text that occurs often": ([{**GOOD, "text": "text"}], "times instead of once"),
     "file": ([{**GOOD, "file": "src/base/none.cpp"}], "0 times"),
     "test": ([{**GOOD, "tests": ["base.none"]}], "no file tests/base/none_test.cpp"),
+    "test on several ranks": ([{**GOOD, "tests": ["comm.none.mpi.2"]}],
+                              "no file tests/comm/none_mpi_test.cpp"),
     "algorithm": ([{**GOOD, "tests": ["conform none"]}], "no algorithm none"),
     "names": ([GOOD, GOOD], "two mutants have this name"),
     "keys": ([{"name": "one"}], "needs the keys"),

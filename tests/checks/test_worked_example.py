@@ -1,6 +1,8 @@
-"""Tests that the worked example of docs/adding.md is the code that is compiled."""
+"""Tests that the worked examples of docs/adding.md are the code that is compiled."""
 
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -10,11 +12,15 @@ def code_lines(text):
     return [line.split("//")[0].strip() for line in text.splitlines() if line.strip()]
 
 
-def test_the_example_is_the_source():
+@pytest.mark.parametrize(("heading", "source", "fewest"), [
+    ("### A worked example: EXTRA", "src/algorithms/types/extra.cpp", 40),
+    ("### The keys of an algorithm: DecentLaM", "src/algorithms/types/decentlam.cpp", 12),
+])
+def test_the_example_is_the_source(heading, source, fewest):
     text = (ROOT / "docs/adding.md").read_text()
-    section = text[text.index("### A worked example"):text.index("## A model")]
+    section = text.split(heading + "\n")[1].split("\n#")[0]
     shown = code_lines("\n".join(line for line in section.splitlines()
                                  if line.startswith("    ") and not line.startswith("    x <- ")))
-    source = iter(code_lines((ROOT / "src/algorithms/types/extra.cpp").read_text()))
-    missing = [line for line in shown if line not in source]  # advances, so that order counts
-    assert len(shown) > 40 and not missing, missing
+    lines = iter(code_lines((ROOT / source).read_text()))
+    missing = [line for line in shown if line not in lines]  # advances, so that order counts
+    assert len(shown) > fewest and not missing, missing

@@ -9,6 +9,7 @@
 #include "catch.hpp"
 #include "comm/forwarding_transports.hpp"
 #include "comm/mixing_checks.hpp"
+#include "comm/nccl/stall_watch.hpp"
 #include "comm/nccl_ranks.hpp"
 #include "comm/nccl_talk.hpp"
 
@@ -67,6 +68,22 @@ TEST_CASE("NCCL: a start that fails is not watched") {
         return ends.at(0).empty() ? 0 : 1;
     });
     CHECK(ended.exit_status == 0);
+}
+
+TEST_CASE("NCCL: the watch counts from the last rows that moved, not from the first start") {
+    std::atomic<bool> gave_up = false;
+    StallWatch watch(0.6, [&](const std::vector<int>&) { gave_up = true; });
+    watch.started({1});
+    for (int k = 0; k < 15; ++k) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(60));
+        watch.started({1});
+        watch.moved();  // Another start is still in flight.
+    }
+    CHECK_FALSE(gave_up);
+    for (int k = 0; k < 100 && !gave_up; ++k) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    CHECK(gave_up);
 }
 
 TEST_CASE("NCCL: rows that keep moving are never given up") {

@@ -212,8 +212,6 @@ MUTANTS = [
 HEAD = """// Made by tests/conform/mutants.py.
 
 #include "conform/mutants.hpp"
-
-#include "algorithms/outer_steps.hpp"
 """
 
 TABLE = """
@@ -242,9 +240,10 @@ def row(mutant):
         return text + f"dbench::algorithms::{name}::{algorithm}_entry(), std::nullopt}});"
     text += f'algorithm("{algorithm}"), std::nullopt}});\n'
     if mutant.what == "control":
-        return text + (f"        out.back().row.schedule = [](const auto& spec, auto graph, "
+        return text + (f"        out.back().row.rules.schedule = [](const auto& spec, auto graph, "
                        f"const auto& run) {{\n            return dbench::graphs::{name}::"
-                       "control_consensus(spec, std::move(graph), run);\n        };")
+                       "control_consensus(\n                dbench::graphs::ConsensusTargetSpec::"
+                       "section().read(spec), std::move(graph), run);\n        };")
     return text + (f"        out.back().optimizer = "
                    f"dbench::algorithms::{name}::{mutant.what}_optimizer();")
 
@@ -261,10 +260,6 @@ def text_of(mutant, root):
         includes = re.findall(r"#include .*\n", text)
         own = [f'#include "{other}"\n' for other in mutant.files]
         text = re.sub(r"#(include|pragma) .*\n", "", text)
-        if file == OUTER:  # the mutants use the production function
-            text, count = re.subn(r"^std::unique_ptr<graphs::Schedule> after_local_steps\([^;]*;\n",
-                                  "", text, flags=re.M)
-            assert count == 1, f"{OUTER} does not declare after_local_steps"
         opened = re.sub(r"^(namespace dbench::\w+) \{", rf"\1::{mutant.name} {{", text, flags=re.M)
         parts.append("".join(line for line in includes if line not in own) + opened)
     for (old, _), count in edits.items():

@@ -36,16 +36,20 @@ public:
     virtual int64_t oldest(int64_t i) const = 0;
 };
 
-/// Duration of a gradient in virtual time, see ComputeTimes.
+/// Duration of a gradient in virtual time, see ComputeTimes. Its members are the keys of every
+/// asynchronous algorithm.
 struct Pace {
     double seconds = 1;  ///< Mean duration.
     double jitter = 0;   ///< Largest relative deviation from the mean.
+
+    static const base::Section<Pace>& section();
 };
 
 /// Base class of asynchronous algorithms. Stepper::advance calls it turn by turn.
 class Asynchronous : public Algorithm {
 public:
-    Asynchronous(const base::Json& spec, const AlgorithmContext& context);
+    Asynchronous(const Pace& pace, const AlgorithmContext& context)
+        : schedule_(context.schedule), replicas_(context.replicas), pace_(pace) {}
 
     /// Averages at the end of a turn: after the gradient, which was computed at the snapshot, and
     /// before x_i <- x_i - lr d.
@@ -79,8 +83,5 @@ private:
     double clock_ = 0;
     arena::Buffer snapshots_;
 };
-
-/// The keys of every asynchronous algorithm: they describe its pace.
-std::vector<base::Parameter> pace_parameters();
 
 }  // namespace dbench::algorithms

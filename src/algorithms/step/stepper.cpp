@@ -26,7 +26,7 @@ std::optional<Clipping> clipping_of(const base::Json& optimizer) {
 RunSchedule::RunSchedule(std::shared_ptr<graphs::Schedule> graph_in, const AlgorithmEntry& row,
                          const base::Json& algorithm, const graphs::RunFacts& run)
     : graph(std::move(graph_in)), schedule(graph) {
-    if (graph && row.schedule) schedule = row.schedule(algorithm, graph, run);
+    if (graph && row.rules.schedule) schedule = row.rules.schedule(algorithm, graph, run);
 }
 
 graphs::StagedSchedule* RunSchedule::staged() const {

@@ -16,8 +16,6 @@
 //   ranks).
 // * Requires: symmetric W.
 
-#include <nlohmann/json.hpp>
-
 #include "algorithms/asynchronous/asynchronous.hpp"
 #include "base/random.hpp"
 
@@ -26,8 +24,8 @@ namespace {
 
 class AdPsgd final : public Asynchronous {
 public:
-    AdPsgd(const base::Json& spec, const AlgorithmContext& context)
-        : Asynchronous(spec, context), seed_(context.seed) {}
+    AdPsgd(const Pace& pace, const AlgorithmContext& context)
+        : Asynchronous(pace, context), seed_(context.seed) {}
 
     void average(const Turn& turn, Peers& peers) const override {
         if (const int64_t j = requested_partner(turn); j >= 0) peers.average(turn.replica, j);
@@ -73,24 +71,23 @@ private:
     uint64_t seed_;
 };
 
-std::unique_ptr<Algorithm> make_ad_psgd(const base::Json& spec, const AlgorithmContext& context) {
-    return std::make_unique<AdPsgd>(spec, context);
+std::unique_ptr<Algorithm> make_ad_psgd(const Pace& pace, const AlgorithmContext& context) {
+    return std::make_unique<AdPsgd>(pace, context);
 }
 
 }  // namespace
 
 AlgorithmEntry ad_psgd_entry() {
-    return {
-        {"ad_psgd", "asynchronous: each replica averages with one neighbour after each gradient",
-         pace_parameters()},
-        make_ad_psgd,
-        {.graph = GraphNeed::symmetric,
-         .staged = false,
-         .lambda_min = -2,
-         .messages = Messages::exact_rows,
-         .asynchronous = true,
-         // The distance from the minimiser depends on the pairs that averaged last.
-         .bias = Bias::none}};
+    return {"ad_psgd",
+            "asynchronous: each replica averages with one neighbour after each gradient",
+            make_ad_psgd,
+            {.graph = GraphNeed::symmetric,
+             .staged = false,
+             .lambda_min = -2,
+             .messages = Messages::exact_rows,
+             .asynchronous = true,
+             // The distance from the minimiser depends on the pairs that averaged last.
+             .bias = Bias::none}};
 }
 
 }  // namespace dbench::algorithms

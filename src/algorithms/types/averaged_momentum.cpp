@@ -10,13 +10,25 @@
 // * Sends: two rows (x and m) per neighbour and iteration, bucket by bucket during backward.
 // * Requires: plain SGD.
 
-#include <nlohmann/json.hpp>
-
 #include "algorithms/entries.hpp"
 #include "algorithms/mixing_algorithms.hpp"
 
 namespace dbench::algorithms {
 namespace {
+
+struct AveragedMomentumSpec {
+    double beta;
+
+    static const base::Section<AveragedMomentumSpec>& section();
+};
+
+const base::Section<AveragedMomentumSpec>& AveragedMomentumSpec::section() {
+    static const base::Section<AveragedMomentumSpec> keys{
+        {base::Parameter::number("beta", "0.9", "momentum").at_least(0).at_most(1),
+         &AveragedMomentumSpec::beta},
+    };
+    return keys;
+}
 
 class AveragedMomentum final : public MixingAlgorithm {
 public:
@@ -48,17 +60,16 @@ private:
     std::vector<comm::Token> parameters_, momenta_;
 };
 
-std::unique_ptr<Algorithm> make_averaged_momentum(const base::Json& spec,
+std::unique_ptr<Algorithm> make_averaged_momentum(const AveragedMomentumSpec& spec,
                                                   const AlgorithmContext& context) {
-    return std::make_unique<AveragedMomentum>(context.schedule, spec.at("beta"));
+    return std::make_unique<AveragedMomentum>(context.schedule, spec.beta);
 }
 
 }  // namespace
 
 AlgorithmEntry averaged_momentum_entry() {
-    return {{"averaged_momentum",
-             "momentum SGD that averages momenta and parameters (DmSGD)",
-             {base::Parameter::number("beta", "0.9", "momentum").at_least(0).at_most(1)}},
+    return {"averaged_momentum",
+            "momentum SGD that averages momenta and parameters (DmSGD)",
             make_averaged_momentum,
             {.optimizer = OptimizerNeed::plain_sgd,
              .mean = MeanRule::momentum_before,

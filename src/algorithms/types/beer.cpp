@@ -16,13 +16,41 @@
 //   0.
 // * Requires: plain SGD and a graph that does not change.
 
-#include <nlohmann/json.hpp>
-
 #include "algorithms/codecs/messages.hpp"
 #include "algorithms/entries.hpp"
 
 namespace dbench::algorithms {
 namespace {
+
+struct BeerSpec {
+    double gamma;
+
+    static const base::Section<BeerSpec>& section();
+};
+
+const base::Section<BeerSpec>& BeerSpec::section() {
+    static const base::Section<BeerSpec> keys{
+        {consensus_step_parameter("0.1"), &BeerSpec::gamma},
+    };
+    return keys;
+}
+
+struct MotefSpec {
+    double gamma, lambda;
+
+    static const base::Section<MotefSpec>& section();
+};
+
+const base::Section<MotefSpec>& MotefSpec::section() {
+    static const base::Section<MotefSpec> keys{
+        {consensus_step_parameter("0.1"), &MotefSpec::gamma},
+        {base::Parameter::number("lambda", "0.1", "share of the new gradient in the momentum")
+             .greater_than(0)
+             .at_most(1),
+         &MotefSpec::lambda},
+    };
+    return keys;
+}
 
 class Beer final : public CompressingAlgorithm {
 public:
@@ -98,16 +126,19 @@ private:
     arena::Buffer difference_;
 };
 
-std::unique_ptr<Algorithm> make_beer(const base::Json& spec, const AlgorithmContext& context) {
-    return std::make_unique<Beer>(context, spec.at("gamma"), spec.value("lambda", 1.0));
+std::unique_ptr<Algorithm> make_beer(const BeerSpec& spec, const AlgorithmContext& context) {
+    return std::make_unique<Beer>(context, spec.gamma, 1.0);
+}
+
+std::unique_ptr<Algorithm> make_motef(const MotefSpec& spec, const AlgorithmContext& context) {
+    return std::make_unique<Beer>(context, spec.gamma, spec.lambda);
 }
 
 }  // namespace
 
 AlgorithmEntry beer_entry() {
-    return {{"beer",
-             "gradient tracking with compressed messages: no bias (BEER)",
-             {consensus_step_parameter("0.1")}},
+    return {"beer",
+            "gradient tracking with compressed messages: no bias (BEER)",
             make_beer,
             {.sequences = false,
              .optimizer = OptimizerNeed::plain_sgd,
@@ -118,13 +149,9 @@ AlgorithmEntry beer_entry() {
 }
 
 AlgorithmEntry motef_entry() {
-    return {{"motef",
-             "beer with momentum, which reduces noise (MoTEF)",
-             {consensus_step_parameter("0.1"),
-              base::Parameter::number("lambda", "0.1", "share of the new gradient in the momentum")
-                  .greater_than(0)
-                  .at_most(1)}},
-            make_beer,
+    return {"motef",
+            "beer with momentum, which reduces noise (MoTEF)",
+            make_motef,
             {.sequences = false,
              .optimizer = OptimizerNeed::plain_sgd,
              .messages = Messages::coded,

@@ -50,16 +50,17 @@ private:
     InPlaceBuckets in_place_buckets_;  // Gradients that other ranks may still read.
 };
 
+std::unique_ptr<Algorithm> make_centralized(const base::NoKeys&, const AlgorithmContext& context) {
+    return std::make_unique<Centralized>(context.replicas);
+}
+
 }  // namespace
 
 AlgorithmEntry centralized_entry() {
-    const auto make = [](const base::Json&, const AlgorithmContext& context) {
-        return std::unique_ptr<Algorithm>(std::make_unique<Centralized>(context.replicas));
-    };
-    return {
-        {"centralized", "gradient all-reduce with the same update on all replicas; no graph", {}},
-        make,
-        {.graph = GraphNeed::none, .bias = Bias::vanishes}};
+    return {"centralized",
+            "gradient all-reduce with the same update on all replicas; no graph",
+            make_centralized,
+            {.graph = GraphNeed::none, .bias = Bias::vanishes}};
 }
 
 }  // namespace dbench::algorithms

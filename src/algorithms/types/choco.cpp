@@ -24,8 +24,6 @@
 //   forward and backward (parallel; nothing in iteration 0).
 // * Requires: a graph that does not change.
 
-#include <nlohmann/json.hpp>
-
 #include "algorithms/codecs/messages.hpp"
 #include "algorithms/entries.hpp"
 #include "arena/updates/adaptive.hpp"
@@ -33,6 +31,38 @@
 
 namespace dbench::algorithms {
 namespace {
+
+struct ChocoSpec : PeriodSpec {
+    bool parallel;  ///< Sends during the next gradient, not after the update.
+    double gamma;
+
+    static const base::Section<ChocoSpec>& section();
+};
+
+const base::Section<ChocoSpec>& ChocoSpec::section() {
+    static const base::Section<ChocoSpec> keys{
+        {base::Words<bool>("order", {{"paper", false}, {"parallel", true}}, false,
+                           "messages after the update, or during the next gradient"),
+         &ChocoSpec::parallel},
+        {consensus_step_parameter("0.5"), &ChocoSpec::gamma},
+        {period_parameter("1"), &ChocoSpec::period},
+    };
+    return keys;
+}
+
+struct AdaGossipSpec {
+    double gamma, beta;
+
+    static const base::Section<AdaGossipSpec>& section();
+};
+
+const base::Section<AdaGossipSpec>& AdaGossipSpec::section() {
+    static const base::Section<AdaGossipSpec> keys{
+        {consensus_step_parameter("0.001"), &AdaGossipSpec::gamma},
+        {moment_parameter("beta", "0.999", "decay of the squared distances"), &AdaGossipSpec::beta},
+    };
+    return keys;
+}
 
 class Choco : public CompressingAlgorithm {
 public:
@@ -123,42 +153,37 @@ private:
     bool sends_ = false;
 };
 
-std::unique_ptr<Algorithm> make_choco(const base::Json& spec, const AlgorithmContext& context) {
-    const double gamma = spec.at("gamma");
-    if (spec.at("order") == "paper") return std::make_unique<SequentialChoco>(context, gamma);
-    return std::make_unique<ParallelChoco>(context, gamma);
+std::unique_ptr<Algorithm> make_choco(const ChocoSpec& spec, const AlgorithmContext& context) {
+    if (spec.parallel) return std::make_unique<ParallelChoco>(context, spec.gamma);
+    return std::make_unique<SequentialChoco>(context, spec.gamma);
 }
 
-std::unique_ptr<Algorithm> make_adagossip(const base::Json& spec, const AlgorithmContext& context) {
-    return std::make_unique<AdaGossip>(context, spec.at("gamma"), spec.at("beta"));
+std::unique_ptr<Algorithm> make_adagossip(const AdaGossipSpec& spec,
+                                          const AlgorithmContext& context) {
+    return std::make_unique<AdaGossip>(context, spec.gamma, spec.beta);
 }
 
-std::unique_ptr<graphs::Schedule> schedule_choco(const base::Json& spec,
+std::unique_ptr<graphs::Schedule> schedule_choco(const ChocoSpec& spec,
                                                  std::shared_ptr<const graphs::Schedule> graph,
                                                  const graphs::RunFacts&) {
     const int n = graph->size();
-    return graphs::periodic_schedule(std::move(graph), graphs::no_exchange_schedule(n),
-                                     spec.at("period"), 0);
+    return graphs::periodic_schedule(std::move(graph), graphs::no_exchange_schedule(n), spec.period,
+                                     0);
 }
 
 }  // namespace
 
 AlgorithmEntry choco_entry() {
-    return {{"choco",
-             "compressed differences from public copies (CHOCO-SGD)",
-             {base::Parameter::choice("order", "\"paper\"", {"paper", "parallel"},
-                                      "messages after the update, or during the next gradient"),
-              consensus_step_parameter("0.5"), period_parameter("1")}},
+    return {"choco",
+            "compressed differences from public copies (CHOCO-SGD)",
             make_choco,
             {.sequences = false, .messages = Messages::coded},
-            schedule_choco};
+            {.schedule = schedule_choco}};
 }
 
 AlgorithmEntry adagossip_entry() {
-    return {{"adagossip",
-             "choco with a consensus step for each element (AdaGossip)",
-             {consensus_step_parameter("0.001"),
-              moment_parameter("beta", "0.999", "decay of the squared distances")}},
+    return {"adagossip",
+            "choco with a consensus step for each element (AdaGossip)",
             make_adagossip,
             {.sequences = false,
              .messages = Messages::coded,

@@ -10,14 +10,22 @@
 // * Sends: one row per neighbour and exchange, during the H local steps that follow.
 // * Requires: nothing beyond a doubly stochastic W.
 
-#include <nlohmann/json.hpp>
-
 #include "algorithms/delayed_mix.hpp"
 #include "algorithms/entries.hpp"
-#include "algorithms/outer_steps.hpp"
 
 namespace dbench::algorithms {
 namespace {
+
+struct CocodSgdSpec : PeriodSpec {
+    static const base::Section<CocodSgdSpec>& section();
+};
+
+const base::Section<CocodSgdSpec>& CocodSgdSpec::section() {
+    static const base::Section<CocodSgdSpec> keys{
+        {period_parameter("8"), &CocodSgdSpec::period},
+    };
+    return keys;
+}
 
 class CocodSgd final : public DelayedMixAlgorithm {
 public:
@@ -44,19 +52,19 @@ private:
     arena::Buffer mixed_;
 };
 
-std::unique_ptr<Algorithm> make_cocod_sgd(const base::Json& spec, const AlgorithmContext& context) {
-    return std::make_unique<CocodSgd>(context.schedule, spec.at("period"));
+std::unique_ptr<Algorithm> make_cocod_sgd(const CocodSgdSpec& spec,
+                                          const AlgorithmContext& context) {
+    return std::make_unique<CocodSgd>(context.schedule, spec.period);
 }
 
 }  // namespace
 
 AlgorithmEntry cocod_sgd_entry() {
-    return {{"cocod_sgd",
-             "local steps while the previous parameters are averaged (CoCoD-SGD)",
-             {period_parameter("8")}},
+    return {"cocod_sgd",
+            "local steps while the previous parameters are averaged (CoCoD-SGD)",
             make_cocod_sgd,
             {},
-            after_local_steps};
+            {.schedule = after_local_steps}};
 }
 
 }  // namespace dbench::algorithms

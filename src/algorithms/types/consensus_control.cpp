@@ -10,34 +10,26 @@
 // * Sends: one row per neighbour and averaging; each measurement of Xi sends moments.
 // * Requires: a graph that does not change.
 
-#include <nlohmann/json.hpp>
-
 #include "algorithms/entries.hpp"
+#include "graphs/control/consensus_target.hpp"
 #include "graphs/schedules/staged.hpp"
 
 namespace dbench::algorithms {
 namespace {
 
-std::unique_ptr<Algorithm> make_consensus_control(const base::Json&,
+std::unique_ptr<Algorithm> make_consensus_control(const graphs::ConsensusTargetSpec&,
                                                   const AlgorithmContext& context) {
     return adapt_then_combine(context.schedule, true);
-}
-
-std::unique_ptr<graphs::Schedule> schedule_consensus_control(
-    const base::Json& spec, std::shared_ptr<const graphs::Schedule> graph,
-    const graphs::RunFacts& run) {
-    return graphs::control_consensus(spec, std::move(graph), run);
 }
 
 }  // namespace
 
 AlgorithmEntry consensus_control_entry() {
-    return {
-        {"consensus_control", "decentralized SGD that repeats averaging until replicas are close",
-         graphs::consensus_control_parameters()},
-        make_consensus_control,
-        {.sequences = false, .repeats_averaging = true},
-        schedule_consensus_control};
+    return {"consensus_control",
+            "decentralized SGD that repeats averaging until replicas are close",
+            make_consensus_control,
+            {.sequences = false, .repeats_averaging = true},
+            {.schedule = graphs::control_consensus}};
 }
 
 }  // namespace dbench::algorithms

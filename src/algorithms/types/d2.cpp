@@ -17,13 +17,27 @@
 // * Sends: one row per neighbour and iteration, bucket by bucket during backward.
 // * Requires: symmetric W with lambda_n(W) > -1/3, plain SGD.
 
-#include <nlohmann/json.hpp>
-
 #include "algorithms/entries.hpp"
 #include "algorithms/mixing_algorithms.hpp"
 
 namespace dbench::algorithms {
 namespace {
+
+struct D2Spec {
+    bool relay;  ///< The form of Vogels et al.
+
+    static const base::Section<D2Spec>& section();
+};
+
+const base::Section<D2Spec>& D2Spec::section() {
+    static const base::Section<D2Spec> keys{
+        {base::Words<bool>(
+             "form", {{"standard", false}, {"relay", true}}, false,
+             "form of the correction: sum of the changes by averaging, or a difference"),
+         &D2Spec::relay},
+    };
+    return keys;
+}
 
 class Relay final : public AdaptThenCombine {
 public:
@@ -49,19 +63,16 @@ private:
     arena::Buffer h_;
 };
 
-std::unique_ptr<Algorithm> make_d2(const base::Json& spec, const AlgorithmContext& context) {
-    if (spec.at("form") == "relay") return std::make_unique<Relay>(context.schedule);
+std::unique_ptr<Algorithm> make_d2(const D2Spec& spec, const AlgorithmContext& context) {
+    if (spec.relay) return std::make_unique<Relay>(context.schedule);
     return std::make_unique<CorrectedAdaptThenCombine>(context.schedule, 1.0);
 }
 
 }  // namespace
 
 AlgorithmEntry d2_entry() {
-    return {{"d2",
-             "D2: no bias under heterogeneous data (symmetric W, lambda_n > -1/3)",
-             {base::Parameter::choice(
-                 "form", "\"standard\"", {"standard", "relay"},
-                 "form of the correction: sum of the changes by averaging, or a difference")}},
+    return {"d2",
+            "D2: no bias under heterogeneous data (symmetric W, lambda_n > -1/3)",
             make_d2,
             {.graph = GraphNeed::symmetric,
              .lambda_min = -1.0 / 3 + 1e-9,

@@ -17,8 +17,6 @@
 //   by bucket during backward.
 // * Requires: plain SGD.
 
-#include <nlohmann/json.hpp>
-
 #include "algorithms/entries.hpp"
 #include "algorithms/mixing_algorithms.hpp"
 #include "arena/updates/adaptive.hpp"
@@ -26,13 +24,27 @@
 namespace dbench::algorithms {
 namespace {
 
+struct DAmsgradSpec {
+    double beta1, beta2, eps;
+
+    static const base::Section<DAmsgradSpec>& section();
+};
+
+const base::Section<DAmsgradSpec>& DAmsgradSpec::section() {
+    static const base::Section<DAmsgradSpec> keys{
+        {moment_parameter("beta1", "0.9", "decay of the first moment"), &DAmsgradSpec::beta1},
+        {moment_parameter("beta2", "0.999", "decay of the second moment"), &DAmsgradSpec::beta2},
+        {base::Parameter::number("eps", "1e-6", "smallest and initial second moment")
+             .greater_than(0),
+         &DAmsgradSpec::eps},
+    };
+    return keys;
+}
+
 class DAmsgrad final : public MixingAlgorithm {
 public:
-    DAmsgrad(const graphs::Schedule* schedule, const base::Json& spec)
-        : MixingAlgorithm(schedule),
-          beta1_(spec.at("beta1")),
-          beta2_(spec.at("beta2")),
-          eps_(spec.at("eps")) {}
+    DAmsgrad(const graphs::Schedule* schedule, const DAmsgradSpec& spec)
+        : MixingAlgorithm(schedule), beta1_(spec.beta1), beta2_(spec.beta2), eps_(spec.eps) {}
 
     void declare(arena::StateTable& state) override {
         first_ = state.rows("algorithm/first_moment");
@@ -79,19 +91,16 @@ private:
     std::vector<comm::Token> trackers_;
 };
 
-std::unique_ptr<Algorithm> make_d_amsgrad(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_d_amsgrad(const DAmsgradSpec& spec,
+                                          const AlgorithmContext& context) {
     return std::make_unique<DAmsgrad>(context.schedule, spec);
 }
 
 }  // namespace
 
 AlgorithmEntry d_amsgrad_entry() {
-    return {{"d_amsgrad",
-             "AMSGrad whose second moment follows the mean over replicas",
-             {moment_parameter("beta1", "0.9", "decay of the first moment"),
-              moment_parameter("beta2", "0.999", "decay of the second moment"),
-              base::Parameter::number("eps", "1e-6", "smallest and initial second moment")
-                  .greater_than(0)}},
+    return {"d_amsgrad",
+            "AMSGrad whose second moment follows the mean over replicas",
             make_d_amsgrad,
             {.optimizer = OptimizerNeed::plain_sgd,
              .keeps_received_rows = true,

@@ -13,8 +13,6 @@
 // * Sends: one row per neighbour and iteration, during forward and backward.
 // * Requires: plain SGD.
 
-#include <nlohmann/json.hpp>
-
 #include "algorithms/entries.hpp"
 #include "algorithms/mixing_algorithms.hpp"
 #include "arena/updates/adaptive.hpp"
@@ -22,14 +20,33 @@
 namespace dbench::algorithms {
 namespace {
 
+struct DadamSpec {
+    double beta1, beta2, beta3, eps;
+
+    static const base::Section<DadamSpec>& section();
+};
+
+const base::Section<DadamSpec>& DadamSpec::section() {
+    using P = base::Parameter;
+    static const base::Section<DadamSpec> keys{
+        {moment_parameter("beta1", "0.9", "decay of the first moment"), &DadamSpec::beta1},
+        {moment_parameter("beta2", "0.999", "decay of the second moment"), &DadamSpec::beta2},
+        {P::number("beta3", "0.9", "decay of the long-term second moment").at_least(0).at_most(1),
+         &DadamSpec::beta3},
+        {P::number("eps", "1e-4", "added to the root of the long-term moment").greater_than(0),
+         &DadamSpec::eps},
+    };
+    return keys;
+}
+
 class Dadam final : public MixingAlgorithm {
 public:
-    Dadam(const graphs::Schedule* schedule, const base::Json& spec)
+    Dadam(const graphs::Schedule* schedule, const DadamSpec& spec)
         : MixingAlgorithm(schedule),
-          beta1_(spec.at("beta1")),
-          beta2_(spec.at("beta2")),
-          beta3_(spec.at("beta3")),
-          eps_(spec.at("eps")) {}
+          beta1_(spec.beta1),
+          beta2_(spec.beta2),
+          beta3_(spec.beta3),
+          eps_(spec.eps) {}
 
     void declare(arena::StateTable& state) override {
         first_ = state.rows("algorithm/first_moment");
@@ -59,27 +76,21 @@ private:
     TiledMix exchange_;
 };
 
-std::unique_ptr<Algorithm> make_dadam(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_dadam(const DadamSpec& spec, const AlgorithmContext& context) {
     return std::make_unique<Dadam>(context.schedule, spec);
 }
 
 }  // namespace
 
 AlgorithmEntry dadam_entry() {
-    using P = base::Parameter;
-    return {
-        {"dadam",
-         "Adam with a long-term second moment, during averaging (DADAM)",
-         {moment_parameter("beta1", "0.9", "decay of the first moment"),
-          moment_parameter("beta2", "0.999", "decay of the second moment"),
-          P::number("beta3", "0.9", "decay of the long-term second moment").at_least(0).at_most(1),
-          P::number("eps", "1e-4", "added to the root of the long-term moment").greater_than(0)}},
-        make_dadam,
-        {.optimizer = OptimizerNeed::plain_sgd,
-         .keeps_received_rows = true,
-         .mean = MeanRule::none,
-         .bias = Bias::none,
-         .plain_alone = false}};
+    return {"dadam",
+            "Adam with a long-term second moment, during averaging (DADAM)",
+            make_dadam,
+            {.optimizer = OptimizerNeed::plain_sgd,
+             .keeps_received_rows = true,
+             .mean = MeanRule::none,
+             .bias = Bias::none,
+             .plain_alone = false}};
 }
 
 }  // namespace dbench::algorithms

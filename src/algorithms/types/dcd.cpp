@@ -10,8 +10,6 @@
 // * Sends: one compressed message per neighbour and iteration, after backward.
 // * Requires: a graph that does not change; all replicas start with equal parameters.
 
-#include <nlohmann/json.hpp>
-
 #include "algorithms/codecs/messages.hpp"
 #include "algorithms/entries.hpp"
 
@@ -45,14 +43,15 @@ private:
     arena::Buffer change_;
 };
 
-std::unique_ptr<Algorithm> make_dcd(const base::Json&, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_dcd(const base::NoKeys&, const AlgorithmContext& context) {
     return std::make_unique<Dcd>(context);
 }
 
 }  // namespace
 
 AlgorithmEntry dcd_entry() {
-    return {{"dcd", "parameters change only by the compressed messages (DCD-PSGD)", {}},
+    return {"dcd",
+            "parameters change only by the compressed messages (DCD-PSGD)",
             make_dcd,
             {.sequences = false,
              .one_start = true,

@@ -7,13 +7,25 @@
 // * Sends: one row per neighbour and iteration, bucket by bucket during backward.
 // * Requires: plain SGD; the learning rate must never be 0.
 
-#include <nlohmann/json.hpp>
-
 #include "algorithms/entries.hpp"
 #include "algorithms/mixing_algorithms.hpp"
 
 namespace dbench::algorithms {
 namespace {
+
+struct DecentLaMSpec {
+    double beta;
+
+    static const base::Section<DecentLaMSpec>& section();
+};
+
+const base::Section<DecentLaMSpec>& DecentLaMSpec::section() {
+    static const base::Section<DecentLaMSpec> keys{
+        {base::Parameter::number("beta", "0.9", "momentum").at_least(0).at_most(1),
+         &DecentLaMSpec::beta},
+    };
+    return keys;
+}
 
 class DecentLaM final : public AdaptThenCombine {
 public:
@@ -44,16 +56,16 @@ private:
     arena::Buffer message_;
 };
 
-std::unique_ptr<Algorithm> make_decentlam(const base::Json& spec, const AlgorithmContext& context) {
-    return std::make_unique<DecentLaM>(context.schedule, spec.at("beta"));
+std::unique_ptr<Algorithm> make_decentlam(const DecentLaMSpec& spec,
+                                          const AlgorithmContext& context) {
+    return std::make_unique<DecentLaM>(context.schedule, spec.beta);
 }
 
 }  // namespace
 
 AlgorithmEntry decentlam_entry() {
-    return {{"decentlam",
-             "momentum over the combined direction of averaging and gradient (DecentLaM)",
-             {base::Parameter::number("beta", "0.9", "momentum").at_least(0).at_most(1)}},
+    return {"decentlam",
+            "momentum over the combined direction of averaging and gradient (DecentLaM)",
             make_decentlam,
             {.optimizer = OptimizerNeed::plain_sgd,
              .divides_by_lr = true,

@@ -11,13 +11,24 @@
 // * Sends: one compressed message per neighbour and iteration, after backward.
 // * Requires: nothing beyond a doubly stochastic W.
 
-#include <nlohmann/json.hpp>
-
 #include "algorithms/codecs/messages.hpp"
 #include "algorithms/entries.hpp"
 
 namespace dbench::algorithms {
 namespace {
+
+struct DeepSqueezeSpec {
+    double gamma;
+
+    static const base::Section<DeepSqueezeSpec>& section();
+};
+
+const base::Section<DeepSqueezeSpec>& DeepSqueezeSpec::section() {
+    static const base::Section<DeepSqueezeSpec> keys{
+        {consensus_step_parameter("0.5"), &DeepSqueezeSpec::gamma},
+    };
+    return keys;
+}
 
 class DeepSqueeze final : public CompressingAlgorithm {
 public:
@@ -46,17 +57,16 @@ private:
     arena::Rows error_;
 };
 
-std::unique_ptr<Algorithm> make_deepsqueeze(const base::Json& spec,
+std::unique_ptr<Algorithm> make_deepsqueeze(const DeepSqueezeSpec& spec,
                                             const AlgorithmContext& context) {
-    return std::make_unique<DeepSqueeze>(context, spec.at("gamma"));
+    return std::make_unique<DeepSqueeze>(context, spec.gamma);
 }
 
 }  // namespace
 
 AlgorithmEntry deepsqueeze_entry() {
-    return {{"deepsqueeze",
-             "compressed parameters; the dropped part is added to the next message (DeepSqueeze)",
-             {consensus_step_parameter("0.5")}},
+    return {"deepsqueeze",
+            "compressed parameters; the dropped part is added to the next message (DeepSqueeze)",
             make_deepsqueeze,
             {.messages = Messages::coded, .bias = Bias::none}};
 }

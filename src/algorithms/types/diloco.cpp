@@ -20,14 +20,45 @@
 // * Sends: the columns of one fragment per neighbour and exchange.
 // * Requires: H divisible by F; tau < H/F; with G > 1 neither fragments nor a delay.
 
-#include <nlohmann/json.hpp>
-
 #include "algorithms/delayed_mix.hpp"
 #include "algorithms/entries.hpp"
 #include "graphs/schedules/selection.hpp"
 
 namespace dbench::algorithms {
 namespace {
+
+struct DiLoCoSpec : PeriodSpec {
+    double outer_lr, outer_momentum;
+    int64_t fragments, delay;
+    double alpha;
+    int64_t gpus_per_node;
+
+    static const base::Section<DiLoCoSpec>& section();
+};
+
+const base::Section<DiLoCoSpec>& DiLoCoSpec::section() {
+    using P = base::Parameter;
+    static const base::Section<DiLoCoSpec> keys{
+        {period_parameter("50"), &DiLoCoSpec::period},
+        {P::number("outer_lr", "0.7", "learning rate of the outer step").at_least(0),
+         &DiLoCoSpec::outer_lr},
+        {P::number("outer_momentum", "0.9", "momentum of the outer step").at_least(0).at_most(1),
+         &DiLoCoSpec::outer_momentum},
+        {P::integer("fragments", "1", "number of parts that are exchanged in turn").at_least(1),
+         &DiLoCoSpec::fragments},
+        {P::integer("delay", "0", "iterations from sending to using an average").at_least(0),
+         &DiLoCoSpec::delay},
+        {P::number("alpha", "0", "share of the local parameters that an outer step keeps")
+             .at_least(0)
+             .at_most(1),
+         &DiLoCoSpec::alpha},
+        {P::integer("gpus_per_node", "1",
+                    "consecutive replicas per node, which average in every other iteration")
+             .at_least(1),
+         &DiLoCoSpec::gpus_per_node},
+    };
+    return keys;
+}
 
 /// Divides the tensors, in their order, into parts with about the same number of elements. Throws
 /// UserError if there are fewer tensors than parts.
@@ -54,16 +85,16 @@ std::vector<arena::Columns> fragments_of(const arena::Layout& layout, int64_t pa
 
 class DiLoCo final : public MixingAlgorithm {
 public:
-    DiLoCo(const base::Json& spec, const AlgorithmContext& context)
+    DiLoCo(const DiLoCoSpec& spec, const AlgorithmContext& context)
         : MixingAlgorithm(context.schedule),
           layout_(*context.layout),
-          fragments_(fragments_of(layout_, spec.at("fragments"))),
-          every_(spec.at("period").get<int64_t>() / spec.at("fragments").get<int64_t>()),
-          delay_(spec.at("delay")),
-          eta_(spec.at("outer_lr")),
-          mu_(spec.at("outer_momentum")),
-          alpha_(spec.at("alpha")),
-          nodes_(spec.at("gpus_per_node").get<int64_t>() > 1),
+          fragments_(fragments_of(layout_, spec.fragments)),
+          every_(spec.period / spec.fragments),
+          delay_(spec.delay),
+          eta_(spec.outer_lr),
+          mu_(spec.outer_momentum),
+          alpha_(spec.alpha),
+          nodes_(spec.gpus_per_node > 1),
           delayed_mix_(context.schedule, delay_) {}
 
     void declare(arena::StateTable& state) override {
@@ -134,25 +165,24 @@ private:
     arena::Rows theta_, v_, sent_;
 };
 
-std::unique_ptr<Algorithm> make_diloco(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_diloco(const DiLoCoSpec& spec, const AlgorithmContext& context) {
     return std::make_unique<DiLoCo>(spec, context);
 }
 
-std::unique_ptr<graphs::Schedule> schedule_diloco(const base::Json& spec,
+std::unique_ptr<graphs::Schedule> schedule_diloco(const DiLoCoSpec& spec,
                                                   std::shared_ptr<const graphs::Schedule> graph,
                                                   const graphs::RunFacts&) {
     const int n = graph->size();
-    const int64_t every = spec.at("period").get<int64_t>() / spec.at("fragments").get<int64_t>();
-    const int64_t node = spec.at("gpus_per_node");
+    const int64_t every = spec.period / spec.fragments, node = spec.gpus_per_node;
     return graphs::periodic_schedule(
         std::move(graph),
         node > 1 ? graphs::node_average(n, node) : graphs::no_exchange_schedule(n), every, 0,
-        spec.at("delay"));
+        spec.delay);
 }
 
-void check_turns(base::Json& spec, const std::string& pointer) {
-    const int64_t period = spec.at("period"), parts = spec.at("fragments");
-    if (spec.at("gpus_per_node") > 1 && (parts > 1 || spec.at("delay") > 0)) {
+void check_turns(const DiLoCoSpec& spec, const std::string& pointer) {
+    const int64_t period = spec.period, parts = spec.fragments;
+    if (spec.gpus_per_node > 1 && (parts > 1 || spec.delay > 0)) {
         throw base::UserError(pointer +
                               "/gpus_per_node: nodes average all parameters in every iteration "
                               "(no other averaging may be in flight): leave out fragments and "
@@ -165,7 +195,7 @@ void check_turns(base::Json& spec, const std::string& pointer) {
                               std::to_string(period) + " / " + std::to_string(parts) +
                               "): choose a divisor of period");
     }
-    if (spec.at("delay").get<int64_t>() < period / parts) return;
+    if (spec.delay < period / parts) return;
     throw base::UserError(
         pointer + "/delay: must be below period / fragments = " + std::to_string(period / parts) +
         " (an averaging ends before the next one begins): lower it");
@@ -174,25 +204,11 @@ void check_turns(base::Json& spec, const std::string& pointer) {
 }  // namespace
 
 AlgorithmEntry diloco_entry() {
-    using P = base::Parameter;
-    return {
-        {"diloco",
-         "local steps, then an outer Nesterov step on the mean change",
-         {period_parameter("50"),
-          P::number("outer_lr", "0.7", "learning rate of the outer step").at_least(0),
-          P::number("outer_momentum", "0.9", "momentum of the outer step").at_least(0).at_most(1),
-          P::integer("fragments", "1", "number of parts that are exchanged in turn").at_least(1),
-          P::integer("delay", "0", "iterations from sending to using an average").at_least(0),
-          P::number("alpha", "0", "share of the local parameters that an outer step keeps")
-              .at_least(0)
-              .at_most(1),
-          P::integer("gpus_per_node", "1",
-                     "consecutive replicas per node, which average in every other iteration")
-              .at_least(1)}},
-        make_diloco,
-        {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false},
-        schedule_diloco,
-        check_turns};
+    return {"diloco",
+            "local steps, then an outer Nesterov step on the mean change",
+            make_diloco,
+            {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false},
+            {.schedule = schedule_diloco, .check = check_turns}};
 }
 
 }  // namespace dbench::algorithms

@@ -12,13 +12,32 @@
 //   other ranks read rows in place, ATC keeps the message, and CTA double-buffers x as AWC does.
 // * Requires: nothing beyond a doubly stochastic W.
 
-#include <nlohmann/json.hpp>
-
 #include "algorithms/entries.hpp"
 #include "algorithms/mixing_algorithms.hpp"
 
 namespace dbench::algorithms {
 namespace {
+
+enum class Order : uint8_t { adapt_then_combine, combine_while_adapt, combine_then_adapt };
+
+struct DsgdSpec {
+    Order order;
+
+    static const base::Section<DsgdSpec>& section();
+};
+
+const base::Section<DsgdSpec>& DsgdSpec::section() {
+    static const base::Section<DsgdSpec> keys{
+        {base::Words<Order>("order",
+                            {{"adapt_then_combine", Order::adapt_then_combine},
+                             {"combine_while_adapt", Order::combine_while_adapt},
+                             {"combine_then_adapt", Order::combine_then_adapt}},
+                            Order::adapt_then_combine,
+                            "time of the exchange: after, during or before the update"),
+         &DsgdSpec::order},
+    };
+    return keys;
+}
 
 class DsgdAtc final : public BufferedAdaptThenCombine {
 public:
@@ -96,13 +115,20 @@ private:
     TiledMix exchange_;
 };
 
-std::unique_ptr<Algorithm> make_dsgd(const base::Json& spec, const AlgorithmContext& context) {
-    const std::string order = spec.at("order");
-    if (order == "combine_while_adapt") {
-        return std::make_unique<CombineWhileAdapt>(context.schedule);
+std::unique_ptr<Algorithm> make_dsgd(const DsgdSpec& spec, const AlgorithmContext& context) {
+    switch (spec.order) {
+        case Order::combine_while_adapt:
+            return std::make_unique<CombineWhileAdapt>(context.schedule);
+        case Order::combine_then_adapt:
+            return std::make_unique<CombineThenAdapt>(context.schedule);
+        case Order::adapt_then_combine:
+            break;
     }
-    if (order == "combine_then_adapt") return std::make_unique<CombineThenAdapt>(context.schedule);
     return adapt_then_combine(context.schedule, true);
+}
+
+void refine_dsgd(const DsgdSpec& spec, Traits& traits) {
+    traits.keeps_received_rows = spec.order == Order::combine_while_adapt;
 }
 
 }  // namespace
@@ -111,23 +137,12 @@ std::unique_ptr<Algorithm> adapt_then_combine(const graphs::Schedule* schedule, 
     return std::make_unique<DsgdAtc>(schedule, may_repeat);
 }
 
-std::unique_ptr<Algorithm> make_over_schedule(const base::Json&, const AlgorithmContext& context) {
-    return adapt_then_combine(context.schedule, false);
-}
-
 AlgorithmEntry dsgd_entry() {
-    AlgorithmEntry entry{{"dsgd",
-                          "decentralized SGD: parameters averaged with neighbours",
-                          {base::Parameter::choice(
-                              "order", "\"adapt_then_combine\"",
-                              {"adapt_then_combine", "combine_while_adapt", "combine_then_adapt"},
-                              "time of the exchange: after, during or before the update")}},
-                         make_dsgd,
-                         {.repeats_averaging = true}};
-    entry.refine = [](const base::Json& spec, Traits& traits) {
-        traits.keeps_received_rows = spec.at("order") == "combine_while_adapt";
-    };
-    return entry;
+    return {"dsgd",
+            "decentralized SGD: parameters averaged with neighbours",
+            make_dsgd,
+            {.repeats_averaging = true},
+            {.refine = refine_dsgd}};
 }
 
 }  // namespace dbench::algorithms

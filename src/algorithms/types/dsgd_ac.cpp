@@ -12,23 +12,44 @@
 // * Memory: keeps the received rows during the gradient.
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "algorithms/entries.hpp"
 #include "algorithms/mixing_algorithms.hpp"
 #include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace dbench::algorithms {
 namespace {
 
+struct DsgdAcSpec {
+    int64_t start_epoch;
+    double a_min, a_max, p;
+
+    static const base::Section<DsgdAcSpec>& section();
+};
+
+const base::Section<DsgdAcSpec>& DsgdAcSpec::section() {
+    using P = base::Parameter;
+    static const base::Section<DsgdAcSpec> keys{
+        {P::integer("start_epoch", "10", "full averaging before this epoch").at_least(0),
+         &DsgdAcSpec::start_epoch},
+        {P::number("a_min", "0", "share of averaging at learning rate 0").at_least(0).at_most(1),
+         &DsgdAcSpec::a_min},
+        {P::number("a_max", "1", "share of averaging at the largest rate").at_least(0).at_most(1),
+         &DsgdAcSpec::a_max},
+        {P::number("p", "3", "power of lr / lr_max").at_least(0), &DsgdAcSpec::p},
+    };
+    return keys;
+}
+
 class DsgdAc final : public MixingAlgorithm {
 public:
-    DsgdAc(const base::Json& spec, const AlgorithmContext& context)
+    DsgdAc(const DsgdAcSpec& spec, const AlgorithmContext& context)
         : MixingAlgorithm(context.schedule),
-          start_(spec.at("start_epoch").get<int64_t>() * context.run.per_epoch),
-          a_min_(spec.at("a_min")),
-          a_max_(spec.at("a_max")),
-          p_(spec.at("p")),
+          start_(spec.start_epoch * context.run.per_epoch),
+          a_min_(spec.a_min),
+          a_max_(spec.a_max),
+          p_(spec.p),
           lr_max_(context.lr_max) {}
 
     void declare(arena::StateTable& state) override { mixed_ = state.scratch(); }
@@ -57,31 +78,24 @@ private:
     TiledMix exchange_;
 };
 
-std::unique_ptr<Algorithm> make_dsgd_ac(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_dsgd_ac(const DsgdAcSpec& spec, const AlgorithmContext& context) {
     return std::make_unique<DsgdAc>(spec, context);
 }
 
-void check_dsgd_ac(base::Json& spec, const std::string& pointer) {
-    if (spec.at("a_min").get<double>() <= spec.at("a_max").get<double>()) return;
+void check_dsgd_ac(const DsgdAcSpec& spec, const std::string& pointer) {
+    if (spec.a_min <= spec.a_max) return;
     throw base::UserError(pointer + "/a_min: must be at most a_max (" +
-                          base::short_text(spec.at("a_max")) + "): lower it");
+                          base::number_text(spec.a_max) + "): lower it");
 }
 
 }  // namespace
 
 AlgorithmEntry dsgd_ac_entry() {
-    using P = base::Parameter;
-    return {
-        {"dsgd_ac",
-         "decentralized SGD whose averaging weakens with the learning rate",
-         {P::integer("start_epoch", "10", "full averaging before this epoch").at_least(0),
-          P::number("a_min", "0", "share of averaging at learning rate 0").at_least(0).at_most(1),
-          P::number("a_max", "1", "share of averaging at the largest rate").at_least(0).at_most(1),
-          P::number("p", "3", "power of lr / lr_max").at_least(0)}},
-        make_dsgd_ac,
-        {.keeps_received_rows = true},
-        nullptr,
-        check_dsgd_ac};
+    return {"dsgd_ac",
+            "decentralized SGD whose averaging weakens with the learning rate",
+            make_dsgd_ac,
+            {.keeps_received_rows = true},
+            {.check = check_dsgd_ac}};
 }
 
 }  // namespace dbench::algorithms

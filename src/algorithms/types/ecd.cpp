@@ -11,8 +11,6 @@
 // * Sends: one compressed message per neighbour and iteration, after backward.
 // * Requires: a graph that does not change; all replicas start with equal parameters.
 
-#include <nlohmann/json.hpp>
-
 #include "algorithms/codecs/messages.hpp"
 #include "algorithms/entries.hpp"
 
@@ -50,14 +48,15 @@ private:
     arena::Buffer next_;
 };
 
-std::unique_ptr<Algorithm> make_ecd(const base::Json&, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_ecd(const base::NoKeys&, const AlgorithmContext& context) {
     return std::make_unique<Ecd>(context);
 }
 
 }  // namespace
 
 AlgorithmEntry ecd_entry() {
-    return {{"ecd", "compressed extrapolations, whose error decreases with time (ECD-PSGD)", {}},
+    return {"ecd",
+            "compressed extrapolations, whose error decreases with time (ECD-PSGD)",
             make_ecd,
             {.sequences = false,
              .one_start = true,

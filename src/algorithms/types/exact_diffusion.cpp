@@ -9,15 +9,13 @@
 // * Sends: one row per neighbour and iteration, bucket by bucket during backward.
 // * Requires: symmetric W, plain SGD.
 
-#include <nlohmann/json.hpp>
-
 #include "algorithms/entries.hpp"
 #include "algorithms/mixing_algorithms.hpp"
 
 namespace dbench::algorithms {
 namespace {
 
-std::unique_ptr<Algorithm> make_exact_diffusion(const base::Json&,
+std::unique_ptr<Algorithm> make_exact_diffusion(const base::NoKeys&,
                                                 const AlgorithmContext& context) {
     return std::make_unique<CorrectedAdaptThenCombine>(context.schedule, 0.5);
 }
@@ -25,13 +23,13 @@ std::unique_ptr<Algorithm> make_exact_diffusion(const base::Json&,
 }  // namespace
 
 AlgorithmEntry exact_diffusion_entry() {
-    return {
-        {"exact_diffusion", "no bias under heterogeneous data (symmetric W, uses (I + W) / 2)", {}},
-        make_exact_diffusion,
-        {.graph = GraphNeed::symmetric,
-         .optimizer = OptimizerNeed::plain_sgd,
-         .replica_change = ReplicaChange::multiples,  // mean(correction) = 0
-         .bias = Bias::vanishes}};
+    return {"exact_diffusion",
+            "no bias under heterogeneous data (symmetric W, uses (I + W) / 2)",
+            make_exact_diffusion,
+            {.graph = GraphNeed::symmetric,
+             .optimizer = OptimizerNeed::plain_sgd,
+             .replica_change = ReplicaChange::multiples,  // mean(correction) = 0
+             .bias = Bias::vanishes}};
 }
 
 }  // namespace dbench::algorithms

@@ -15,8 +15,6 @@
 // * Sends: one row per neighbour and iteration, during forward and backward.
 // * Requires: symmetric W, plain SGD.
 
-#include <nlohmann/json.hpp>
-
 #include "algorithms/entries.hpp"
 #include "algorithms/mixing_algorithms.hpp"
 
@@ -57,16 +55,15 @@ private:
     TiledMix exchange_;
 };
 
-std::unique_ptr<Algorithm> make_extra(const base::Json&, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_extra(const base::NoKeys&, const AlgorithmContext& context) {
     return std::make_unique<Extra>(context.schedule);
 }
 
 }  // namespace
 
 AlgorithmEntry extra_entry() {
-    return {{"extra",
-             "no bias under heterogeneous data (symmetric W; sends x during the gradient)",
-             {}},
+    return {"extra",
+            "no bias under heterogeneous data (symmetric W; sends x during the gradient)",
             make_extra,
             {.graph = GraphNeed::symmetric,
              .optimizer = OptimizerNeed::plain_sgd,

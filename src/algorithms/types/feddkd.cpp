@@ -13,25 +13,46 @@
 // * Sends: 1 + S rows per neighbour and exchange.
 // * Requires: nothing beyond a doubly stochastic W (T = 1 for real targets).
 
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "algorithms/entries.hpp"
 #include "algorithms/mixing_algorithms.hpp"
-#include "algorithms/outer_steps.hpp"
 
 namespace dbench::algorithms {
 namespace {
 
+struct FedDkdSpec : PeriodSpec {
+    int64_t distill_steps;
+    std::optional<double> distill_lr;  ///< Empty: the learning rate of the iteration.
+    double temperature;
+
+    static const base::Section<FedDkdSpec>& section();
+};
+
+const base::Section<FedDkdSpec>& FedDkdSpec::section() {
+    using P = base::Parameter;
+    static const base::Section<FedDkdSpec> keys{
+        {period_parameter("8"), &FedDkdSpec::period},
+        {P::integer("distill_steps", "5", "S, each averages again; 0 is local_sgd").at_least(0),
+         &FedDkdSpec::distill_steps},
+        {P::number("distill_lr", "null", "learning rate of these steps; null: the iteration's")
+             .at_least(0)
+             .or_null(),
+         &FedDkdSpec::distill_lr},
+        {P::number("temperature", "1", "T: both outputs are divided by it").greater_than(0),
+         &FedDkdSpec::temperature},
+    };
+    return keys;
+}
+
 class FedDkd final : public BufferedAdaptThenCombine {
 public:
-    FedDkd(const base::Json& spec, const AlgorithmContext& context)
+    FedDkd(const FedDkdSpec& spec, const AlgorithmContext& context)
         : BufferedAdaptThenCombine(context.schedule),
-          period_(spec.at("period")),
-          steps_(spec.at("distill_steps")),
-          temperature_(spec.at("temperature")) {
-        if (!spec.at("distill_lr").is_null()) rate_ = spec.at("distill_lr").get<double>();
-    }
+          period_(spec.period),
+          steps_(spec.distill_steps),
+          temperature_(spec.temperature),
+          rate_(spec.distill_lr) {}
 
     void declare(arena::StateTable& state) override {
         message_buffer_ = steps_ > 0 ? state.peer_readable_scratch() : state.message();
@@ -60,30 +81,22 @@ private:
     std::optional<double> rate_;
 };
 
-std::unique_ptr<Algorithm> make_feddkd(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_feddkd(const FedDkdSpec& spec, const AlgorithmContext& context) {
     return std::make_unique<FedDkd>(spec, context);
+}
+
+void refine_feddkd(const FedDkdSpec& spec, Traits& traits) {
+    traits.temperature = spec.temperature;
 }
 
 }  // namespace
 
 AlgorithmEntry feddkd_entry() {
-    using P = base::Parameter;
-    AlgorithmEntry entry{
-        {"feddkd",
-         "local steps, an averaging, and steps of distillation from the local models",
-         {period_parameter("8"),
-          P::integer("distill_steps", "5", "S, each averages again; 0 is local_sgd").at_least(0),
-          P::number("distill_lr", "null", "learning rate of these steps; null: the iteration's")
-              .at_least(0)
-              .or_null(),
-          P::number("temperature", "1", "T: both outputs are divided by it").greater_than(0)}},
-        make_feddkd,
-        {.distils = true, .mean = MeanRule::none, .bias = Bias::none},
-        after_local_steps};
-    entry.refine = [](const base::Json& spec, Traits& traits) {
-        traits.temperature = spec.at("temperature");
-    };
-    return entry;
+    return {"feddkd",
+            "local steps, an averaging, and steps of distillation from the local models",
+            make_feddkd,
+            {.distils = true, .mean = MeanRule::none, .bias = Bias::none},
+            {.schedule = after_local_steps, .refine = refine_feddkd}};
 }
 
 }  // namespace dbench::algorithms

@@ -10,18 +10,32 @@
 // * Sends: one row per neighbour and exchange.
 // * Requires: nothing beyond a doubly stochastic W.
 
-#include <nlohmann/json.hpp>
-
 #include "algorithms/entries.hpp"
 #include "algorithms/outer_steps.hpp"
 
 namespace dbench::algorithms {
 namespace {
 
+struct GasLoCSpec : PeriodSpec {
+    double eta, gamma;
+
+    static const base::Section<GasLoCSpec>& section();
+};
+
+const base::Section<GasLoCSpec>& GasLoCSpec::section() {
+    using P = base::Parameter;
+    static const base::Section<GasLoCSpec> keys{
+        {period_parameter("8"), &GasLoCSpec::period},
+        {P::number("eta", "1", "step along the local change"), &GasLoCSpec::eta},
+        {P::number("gamma", "0", "weight of the acceleration"), &GasLoCSpec::gamma},
+    };
+    return keys;
+}
+
 class GasLoC final : public OuterSteps {
 public:
-    GasLoC(const graphs::Schedule* schedule, const base::Json& spec)
-        : OuterSteps(schedule, spec.at("period")), eta_(spec.at("eta")), gamma_(spec.at("gamma")) {}
+    GasLoC(const graphs::Schedule* schedule, const GasLoCSpec& spec)
+        : OuterSteps(schedule, spec.period), eta_(spec.eta), gamma_(spec.gamma) {}
 
     void declare(arena::StateTable& state) override {
         OuterSteps::declare(state);
@@ -47,21 +61,18 @@ private:
     arena::Rows u_before_;
 };
 
-std::unique_ptr<Algorithm> make_gasloc(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_gasloc(const GasLoCSpec& spec, const AlgorithmContext& context) {
     return std::make_unique<GasLoC>(context.schedule, spec);
 }
 
 }  // namespace
 
 AlgorithmEntry gasloc_entry() {
-    using P = base::Parameter;
-    return {{"gasloc",
-             "local steps, then an accelerated gossip step",
-             {period_parameter("8"), P::number("eta", "1", "step along the local change"),
-              P::number("gamma", "0", "weight of the acceleration")}},
+    return {"gasloc",
+            "local steps, then an accelerated gossip step",
             make_gasloc,
             {},
-            after_local_steps};
+            {.schedule = after_local_steps}};
 }
 
 }  // namespace dbench::algorithms

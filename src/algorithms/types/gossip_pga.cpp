@@ -9,29 +9,37 @@
 // * Sends: one row per neighbour and iteration; an all-reduce if the global average is due.
 // * Requires: nothing beyond a doubly stochastic W.
 
-#include <nlohmann/json.hpp>
-
 #include "algorithms/entries.hpp"
 #include "graphs/schedules/selection.hpp"
 
 namespace dbench::algorithms {
 namespace {
 
-std::unique_ptr<graphs::Schedule> schedule_gossip_pga(const base::Json& spec,
+struct GossipPgaSpec : PeriodSpec {
+    static const base::Section<GossipPgaSpec>& section();
+};
+
+const base::Section<GossipPgaSpec>& GossipPgaSpec::section() {
+    static const base::Section<GossipPgaSpec> keys{
+        {period_parameter("6"), &GossipPgaSpec::period},
+    };
+    return keys;
+}
+
+std::unique_ptr<graphs::Schedule> schedule_gossip_pga(const GossipPgaSpec& spec,
                                                       std::shared_ptr<const graphs::Schedule> graph,
                                                       const graphs::RunFacts&) {
-    return graphs::with_global_averages(std::move(graph), {.instead = spec.at("period")});
+    return graphs::with_global_averages(std::move(graph), {.instead = spec.period});
 }
 
 }  // namespace
 
 AlgorithmEntry gossip_pga_entry() {
-    return {{"gossip_pga",
-             "decentralized SGD with a global average after every H iterations",
-             {period_parameter("6")}},
-            make_over_schedule,
+    return {"gossip_pga",
+            "decentralized SGD with a global average after every H iterations",
+            make_over_schedule<GossipPgaSpec>,
             {},
-            schedule_gossip_pga};
+            {.schedule = schedule_gossip_pga}};
 }
 
 }  // namespace dbench::algorithms

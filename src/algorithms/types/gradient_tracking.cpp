@@ -16,13 +16,30 @@
 //   during forward and backward.
 // * Requires: plain SGD.
 
-#include <nlohmann/json.hpp>
-
 #include "algorithms/entries.hpp"
 #include "algorithms/mixing_algorithms.hpp"
 
 namespace dbench::algorithms {
 namespace {
+
+struct GradientTrackingSpec {
+    bool diging;          ///< Averages during the update, not after it.
+    bool averages_first;  ///< y_0 = W_0 g_0.
+
+    static const base::Section<GradientTrackingSpec>& section();
+};
+
+const base::Section<GradientTrackingSpec>& GradientTrackingSpec::section() {
+    static const base::Section<GradientTrackingSpec> keys{
+        {base::Words<bool>("form", {{"atc", false}, {"diging", true}}, false,
+                           "averaging after or during the update"),
+         &GradientTrackingSpec::diging},
+        {base::Words<bool>("start", {{"local", false}, {"averaged", true}}, false,
+                           "first tracker: the gradient, or its average over neighbours"),
+         &GradientTrackingSpec::averages_first},
+    };
+    return keys;
+}
 
 class Tracking : public MixingAlgorithm {
 public:
@@ -116,32 +133,27 @@ private:
     TiledMix parameters_;
 };
 
-std::unique_ptr<Algorithm> make_gradient_tracking(const base::Json& spec,
+std::unique_ptr<Algorithm> make_gradient_tracking(const GradientTrackingSpec& spec,
                                                   const AlgorithmContext& context) {
-    const bool averaged = spec.at("start") == "averaged";
-    if (spec.at("form") == "diging") return std::make_unique<Diging>(context.schedule, averaged);
-    return std::make_unique<GradientTrackingAtc>(context.schedule, averaged);
+    if (spec.diging) return std::make_unique<Diging>(context.schedule, spec.averages_first);
+    return std::make_unique<GradientTrackingAtc>(context.schedule, spec.averages_first);
+}
+
+void refine_gradient_tracking(const GradientTrackingSpec& spec, Traits& traits) {
+    traits.keeps_received_rows = spec.diging;
 }
 
 }  // namespace
 
 AlgorithmEntry gradient_tracking_entry() {
-    AlgorithmEntry entry{{"gradient_tracking",
-                          "parameters move along a tracker of the mean gradient: no bias",
-                          {base::Parameter::choice("form", "\"atc\"", {"atc", "diging"},
-                                                   "averaging after or during the update"),
-                           base::Parameter::choice("start", "\"local\"", {"local", "averaged"},
-                                                   "first tracker: the gradient, or its average "
-                                                   "over neighbours")}},
-                         make_gradient_tracking,
-                         {.optimizer = OptimizerNeed::plain_sgd,
-                          .replica_change = ReplicaChange::multiples,  // mean(y) = mean(g_before)
-                          .bias = Bias::vanishes,
-                          .tracker = "algorithm/tracker"}};
-    entry.refine = [](const base::Json& spec, Traits& traits) {
-        traits.keeps_received_rows = spec.at("form") == "diging";
-    };
-    return entry;
+    return {"gradient_tracking",
+            "parameters move along a tracker of the mean gradient: no bias",
+            make_gradient_tracking,
+            {.optimizer = OptimizerNeed::plain_sgd,
+             .replica_change = ReplicaChange::multiples,  // mean(y) = mean(g_before)
+             .bias = Bias::vanishes,
+             .tracker = "algorithm/tracker"},
+            {.refine = refine_gradient_tracking}};
 }
 
 }  // namespace dbench::algorithms

@@ -27,6 +27,42 @@
 namespace dbench::algorithms {
 namespace {
 
+base::Parameter mu_parameter(const char* standard) {
+    return base::Parameter::number("mu", standard, "weight of the tracked difference")
+        .at_least(0)
+        .at_most(1);
+}
+
+struct GutSpec {
+    double mu;
+
+    static const base::Section<GutSpec>& section();
+};
+
+const base::Section<GutSpec>& GutSpec::section() {
+    static const base::Section<GutSpec> keys{
+        {mu_parameter("0.9"), &GutSpec::mu},
+    };
+    return keys;
+}
+
+struct QgGutmSpec {
+    double beta, mu;
+    bool nesterov;
+
+    static const base::Section<QgGutmSpec>& section();
+};
+
+const base::Section<QgGutmSpec>& QgGutmSpec::section() {
+    using P = base::Parameter;
+    static const base::Section<QgGutmSpec> keys{
+        {P::number("beta", "0.9", "momentum").at_least(0).at_most(1), &QgGutmSpec::beta},
+        {mu_parameter("0.06"), &QgGutmSpec::mu},
+        {P::flag("nesterov", "false", "applies y + beta m"), &QgGutmSpec::nesterov},
+    };
+    return keys;
+}
+
 class Gut final : public MixingAlgorithm {
 public:
     Gut(const graphs::Schedule* schedule, double mu, double beta, bool nesterov)
@@ -87,44 +123,34 @@ private:
     arena::Buffer own_, y_;  // own_ holds x before averaging.
 };
 
-std::unique_ptr<Algorithm> make_gut(const base::Json& spec, const AlgorithmContext& context) {
-    return std::make_unique<Gut>(context.schedule, spec.at("mu"), 0.0, false);
+std::unique_ptr<Algorithm> make_gut(const GutSpec& spec, const AlgorithmContext& context) {
+    return std::make_unique<Gut>(context.schedule, spec.mu, 0.0, false);
 }
 
-std::unique_ptr<Algorithm> make_qg_gutm(const base::Json& spec, const AlgorithmContext& context) {
-    return std::make_unique<Gut>(context.schedule, spec.at("mu"), spec.at("beta"),
-                                 spec.at("nesterov"));
+std::unique_ptr<Algorithm> make_qg_gutm(const QgGutmSpec& spec, const AlgorithmContext& context) {
+    return std::make_unique<Gut>(context.schedule, spec.mu, spec.beta, spec.nesterov);
 }
 
-void check_stable(base::Json& spec, const std::string& pointer) {
-    const double mu = spec.at("mu"), beta = spec.at("beta");
-    if (mu < 1 - beta || mu == 0) return;
+void check_stable(const QgGutmSpec& spec, const std::string& pointer) {
+    if (spec.mu < 1 - spec.beta || spec.mu == 0) return;
     throw base::UserError(
-        pointer + "/mu: must be below 1 - beta = " + base::short_text(base::Json(1 - beta)) +
+        pointer + "/mu: must be below 1 - beta = " + base::short_text(base::Json(1 - spec.beta)) +
         " (otherwise the mean of the replicas diverges): choose a smaller one, for "
         "example the authors' 0.06 with beta 0.9");
-}
-
-base::Parameter mu_parameter(const char* standard) {
-    return base::Parameter::number("mu", standard, "weight of the tracked difference")
-        .at_least(0)
-        .at_most(1);
 }
 
 }  // namespace
 
 AlgorithmEntry gut_entry() {
-    return {{"gut", "global update tracking, one row per neighbour", {mu_parameter("0.9")}},
+    return {"gut",
+            "global update tracking, one row per neighbour",
             make_gut,
             {.optimizer = OptimizerNeed::plain_sgd, .divides_by_lr = true, .any_rate = false}};
 }
 
 AlgorithmEntry qg_gutm_entry() {
-    using P = base::Parameter;
-    return {{"qg_gutm",
-             "global update tracking with quasi-global momentum",
-             {P::number("beta", "0.9", "momentum").at_least(0).at_most(1), mu_parameter("0.06"),
-              P::flag("nesterov", "false", "applies y + beta m")}},
+    return {"qg_gutm",
+            "global update tracking with quasi-global momentum",
             make_qg_gutm,
             {.sequences = false,
              .optimizer = OptimizerNeed::plain_sgd,
@@ -132,8 +158,7 @@ AlgorithmEntry qg_gutm_entry() {
              .mean = MeanRule::none,
              .bias = Bias::none,
              .plain_alone = false},
-            nullptr,
-            check_stable};
+            {.check = check_stable}};
 }
 
 }  // namespace dbench::algorithms

@@ -10,35 +10,39 @@
 // * Sends: one row per neighbour and exchange.
 // * Requires: nothing beyond a doubly stochastic W.
 
-#include <nlohmann/json.hpp>
+#include "algorithms/types/local_sgd.hpp"
 
-#include "algorithms/entries.hpp"
-#include "base/duration.hpp"
 #include "graphs/schedules/selection.hpp"
 
 namespace dbench::algorithms {
 namespace {
 
-std::unique_ptr<graphs::Schedule> schedule_local_sgd(const base::Json& spec,
+std::unique_ptr<graphs::Schedule> schedule_local_sgd(const LocalSgdSpec& spec,
                                                      std::shared_ptr<const graphs::Schedule> graph,
                                                      const graphs::RunFacts& run) {
     const int n = graph->size();
-    return graphs::periodic_schedule(std::move(graph), graphs::no_exchange_schedule(n),
-                                     spec.at("period"), base::to_iterations(spec.at("start"), run));
+    return graphs::periodic_schedule(std::move(graph), graphs::no_exchange_schedule(n), spec.period,
+                                     base::to_iterations(spec.start, run));
 }
 
 }  // namespace
 
+const base::Section<LocalSgdSpec>& LocalSgdSpec::section() {
+    static const base::Section<LocalSgdSpec> keys{
+        {period_parameter("8"), &LocalSgdSpec::period},
+        {base::Parameter::duration("start", R"({"iterations": 0})",
+                                   "post-local SGD: averages in every iteration before this"),
+         &LocalSgdSpec::start},
+    };
+    return keys;
+}
+
 AlgorithmEntry local_sgd_entry() {
-    return {
-        {"local_sgd",
-         "local steps, averaging with neighbours after every H of them",
-         {period_parameter("8"),
-          base::Parameter::duration("start", R"({"iterations": 0})",
-                                    "post-local SGD: averages in every iteration before this")}},
-        make_over_schedule,
-        {},
-        schedule_local_sgd};
+    return {"local_sgd",
+            "local steps, averaging with neighbours after every H of them",
+            make_over_schedule<LocalSgdSpec>,
+            {},
+            {.schedule = schedule_local_sgd}};
 }
 
 }  // namespace dbench::algorithms

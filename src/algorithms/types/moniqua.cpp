@@ -33,6 +33,32 @@
 namespace dbench::algorithms {
 namespace {
 
+struct MoniquaSpec {
+    double theta;
+    int64_t bits;
+    double gamma;
+    bool while_adapt;  ///< Exchanges during the update, not after it.
+
+    static const base::Section<MoniquaSpec>& section();
+};
+
+const base::Section<MoniquaSpec>& MoniquaSpec::section() {
+    using P = base::Parameter;
+    static const base::Section<MoniquaSpec> keys{
+        {P::number("theta", "0.25", "bound on the differences of neighbours' parameters")
+             .greater_than(0),
+         &MoniquaSpec::theta},
+        {P::integer("bits", "4", "bits per element of a message").at_least(2).at_most(16),
+         &MoniquaSpec::bits},
+        {consensus_step_parameter("0.5"), &MoniquaSpec::gamma},
+        {base::Words<bool>("form", {{"adapt_then_combine", false}, {"combine_while_adapt", true}},
+                           false,
+                           "time of the exchange: after the update, or during it as in the paper"),
+         &MoniquaSpec::while_adapt},
+    };
+    return keys;
+}
+
 struct Bound {
     int bits;
     double theta;
@@ -145,28 +171,16 @@ private:
     comm::Token token_;
 };
 
-std::unique_ptr<Algorithm> make_moniqua(const base::Json& spec, const AlgorithmContext& context) {
-    const Bound bound{spec.at("bits"), spec.at("theta")};
-    return std::make_unique<Moniqua>(context, bound, spec.at("gamma"),
-                                     spec.at("form") == "combine_while_adapt");
+std::unique_ptr<Algorithm> make_moniqua(const MoniquaSpec& spec, const AlgorithmContext& context) {
+    const Bound bound{static_cast<int>(spec.bits), spec.theta};
+    return std::make_unique<Moniqua>(context, bound, spec.gamma, spec.while_adapt);
 }
 
 }  // namespace
 
 AlgorithmEntry moniqua_entry() {
-    return {{"moniqua",
-             "parameters modulo a bound on the differences of neighbours, in few bits (Moniqua)",
-             {base::Parameter::number("theta", "0.25",
-                                      "bound on the differences of neighbours' parameters")
-                  .greater_than(0),
-              base::Parameter::integer("bits", "4", "bits per element of a message")
-                  .at_least(2)
-                  .at_most(16),
-              consensus_step_parameter("0.5"),
-              base::Parameter::choice("form", "\"adapt_then_combine\"",
-                                      {"adapt_then_combine", "combine_while_adapt"},
-                                      "time of the exchange: after the update, or during it as in "
-                                      "the paper")}},
+    return {"moniqua",
+            "parameters modulo a bound on the differences of neighbours, in few bits (Moniqua)",
             make_moniqua,
             {.messages = Messages::own, .bias = Bias::none}};
 }

@@ -11,7 +11,7 @@
 // * Sends: two rows (D and phi) per neighbour and exchange.
 // * Requires: nothing beyond a doubly stochastic W.
 
-#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "algorithms/entries.hpp"
 #include "algorithms/outer_steps.hpp"
@@ -19,13 +19,34 @@
 namespace dbench::algorithms {
 namespace {
 
+struct NoLoCoSpec : PeriodSpec {
+    double alpha, beta;
+    std::optional<double> gamma;  ///< Empty: beta.
+
+    static const base::Section<NoLoCoSpec>& section();
+};
+
+const base::Section<NoLoCoSpec>& NoLoCoSpec::section() {
+    using P = base::Parameter;
+    static const base::Section<NoLoCoSpec> keys{
+        {period_parameter("50"), &NoLoCoSpec::period},
+        {P::number("alpha", "0.5", "outer momentum").at_least(0).at_most(1), &NoLoCoSpec::alpha},
+        {P::number("beta", "0.7", "weight of the averaged change").at_least(0), &NoLoCoSpec::beta},
+        {P::number("gamma", "null", "pull of slow weights towards their average; null: beta")
+             .at_least(0)
+             .or_null(),
+         &NoLoCoSpec::gamma},
+    };
+    return keys;
+}
+
 class NoLoCo final : public OuterSteps {
 public:
-    NoLoCo(const graphs::Schedule* schedule, const base::Json& spec)
-        : OuterSteps(schedule, spec.at("period")),
-          alpha_(spec.at("alpha")),
-          beta_(spec.at("beta")),
-          gamma_(spec.at("gamma").is_null() ? beta_ : spec.at("gamma").get<double>()) {}
+    NoLoCo(const graphs::Schedule* schedule, const NoLoCoSpec& spec)
+        : OuterSteps(schedule, spec.period),
+          alpha_(spec.alpha),
+          beta_(spec.beta),
+          gamma_(spec.gamma.value_or(spec.beta)) {}
 
     void declare(arena::StateTable& state) override {
         OuterSteps::declare(state);
@@ -54,25 +75,18 @@ private:
     arena::Buffer mixed_;
 };
 
-std::unique_ptr<Algorithm> make_noloco(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_noloco(const NoLoCoSpec& spec, const AlgorithmContext& context) {
     return std::make_unique<NoLoCo>(context.schedule, spec);
 }
 
 }  // namespace
 
 AlgorithmEntry noloco_entry() {
-    using P = base::Parameter;
-    return {{"noloco",
-             "local steps, then an outer momentum step with neighbours (no all-reduce)",
-             {period_parameter("50"),
-              P::number("alpha", "0.5", "outer momentum").at_least(0).at_most(1),
-              P::number("beta", "0.7", "weight of the averaged change").at_least(0),
-              P::number("gamma", "null", "pull of slow weights towards their average; null: beta")
-                  .at_least(0)
-                  .or_null()}},
+    return {"noloco",
+            "local steps, then an outer momentum step with neighbours (no all-reduce)",
             make_noloco,
             {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false},
-            after_local_steps};
+            {.schedule = after_local_steps}};
 }
 
 }  // namespace dbench::algorithms

@@ -23,7 +23,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "algorithms/entries.hpp"
 #include "algorithms/kernel_flow.hpp"
@@ -35,6 +34,26 @@
 namespace dbench::algorithms {
 namespace {
 
+struct NtkDflSpec {
+    int64_t steps, candidates;
+
+    static const base::Section<NtkDflSpec>& section();
+};
+
+const base::Section<NtkDflSpec>& NtkDflSpec::section() {
+    using P = base::Parameter;
+    static const base::Section<NtkDflSpec> keys{
+        {P::integer("steps", "800", "steps of the flow, each of size lr: the largest tau")
+             .at_least(1),
+         &NtkDflSpec::steps},
+        {P::integer("candidates", "8",
+                    "number of values of tau, evenly spaced up to steps, to choose from")
+             .at_least(1),
+         &NtkDflSpec::candidates},
+    };
+    return keys;
+}
+
 /// Enlarges `buffer` to at least `elements` elements per local replica of the step; the contents
 /// may be lost. The degree, and with it the size, changes with the round.
 void ensure_size(arena::Buffer& buffer, const Step& step, arena::DType type, int64_t elements) {
@@ -45,15 +64,15 @@ void ensure_size(arena::Buffer& buffer, const Step& step, arena::DType type, int
 
 class NtkDfl final : public MixingAlgorithm {
 public:
-    NtkDfl(const base::Json& spec, const AlgorithmContext& context)
+    NtkDfl(const NtkDflSpec& spec, const AlgorithmContext& context)
         : MixingAlgorithm(context.schedule),
           schedule_(*context.schedule),
           links_(context.schedule, comm::link_cost),
           layout_(*context.layout),
           type_(context.type),
           minibatch_(context.minibatch),
-          steps_(spec.at("steps")),
-          candidates_(spec.at("candidates")) {
+          steps_(spec.steps),
+          candidates_(spec.candidates) {
         constexpr int64_t kMaxCheckedRounds = 64;
         const int64_t rounds = std::clamp<int64_t>(schedule_.period(), 1, kMaxCheckedRounds);
         for (int64_t t = 0; t < rounds; ++t) {
@@ -280,12 +299,12 @@ private:
     arena::Buffer own_, blocks_, losses_;
 };
 
-std::unique_ptr<Algorithm> make_ntk_dfl(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_ntk_dfl(const NtkDflSpec& spec, const AlgorithmContext& context) {
     return std::make_unique<NtkDfl>(spec, context);
 }
 
-void check_ntk_dfl(base::Json& spec, const std::string& pointer) {
-    const int64_t steps = spec.at("steps"), candidates = spec.at("candidates");
+void check_ntk_dfl(const NtkDflSpec& spec, const std::string& pointer) {
+    const int64_t steps = spec.steps, candidates = spec.candidates;
     if (steps % candidates == 0) return;
     int64_t below = std::min(steps, candidates);
     while (steps % below != 0) --below;
@@ -299,22 +318,15 @@ void check_ntk_dfl(base::Json& spec, const std::string& pointer) {
 }  // namespace
 
 AlgorithmEntry ntk_dfl_entry() {
-    using P = base::Parameter;
-    return {{"ntk_dfl",
-             "gradient flow by the kernel of the neighbours' Jacobians (NTK-DFL)",
-             {P::integer("steps", "800", "steps of the flow, each of size lr: the largest tau")
-                  .at_least(1),
-              P::integer("candidates", "8",
-                         "number of values of tau, evenly spaced up to steps, to choose from")
-                  .at_least(1)}},
+    return {"ntk_dfl",
+            "gradient flow by the kernel of the neighbours' Jacobians (NTK-DFL)",
             make_ntk_dfl,
             {.graph = GraphNeed::symmetric,
              .optimizer = OptimizerNeed::plain_sgd,
              .messages = Messages::own,
              .linearises = true,
              .mean = MeanRule::none},
-            nullptr,
-            check_ntk_dfl};
+            {.check = check_ntk_dfl}};
 }
 
 }  // namespace dbench::algorithms

@@ -13,13 +13,25 @@
 // * Sends: one row and 8 bytes per neighbour and iteration, during forward and backward.
 // * Requires: a column-stochastic matrix.
 
-#include <nlohmann/json.hpp>
-
 #include "algorithms/entries.hpp"
 #include "algorithms/push_sum.hpp"
 
 namespace dbench::algorithms {
 namespace {
+
+struct OsgpSpec {
+    int64_t tau;
+
+    static const base::Section<OsgpSpec>& section();
+};
+
+const base::Section<OsgpSpec>& OsgpSpec::section() {
+    static const base::Section<OsgpSpec> keys{
+        {base::Parameter::integer("tau", "1", "delay of messages in iterations").at_least(0),
+         &OsgpSpec::tau},
+    };
+    return keys;
+}
 
 class Osgp final : public PushSum {
 public:
@@ -89,16 +101,15 @@ private:
     TiledMix exchange_;
 };
 
-std::unique_ptr<Algorithm> make_osgp(const base::Json& spec, const AlgorithmContext& context) {
-    return std::make_unique<Osgp>(context, spec.at("tau"));
+std::unique_ptr<Algorithm> make_osgp(const OsgpSpec& spec, const AlgorithmContext& context) {
+    return std::make_unique<Osgp>(context, spec.tau);
 }
 
 }  // namespace
 
 AlgorithmEntry osgp_entry() {
-    return {{"osgp",
-             "stochastic gradient push with delayed messages",
-             {base::Parameter::integer("tau", "1", "delay of messages in iterations").at_least(0)}},
+    return {"osgp",
+            "stochastic gradient push with delayed messages",
             make_osgp,
             {.graph = GraphNeed::column_stochastic,
              .messages = Messages::exact_rows,

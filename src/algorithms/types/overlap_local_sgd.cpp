@@ -11,14 +11,31 @@
 // * Sends: one row per neighbour and exchange, during the H local steps that follow.
 // * Requires: the learning rate must never be 0.
 
-#include <nlohmann/json.hpp>
-
 #include "algorithms/delayed_mix.hpp"
 #include "algorithms/entries.hpp"
-#include "algorithms/outer_steps.hpp"
 
 namespace dbench::algorithms {
 namespace {
+
+struct OverlapLocalSgdSpec : PeriodSpec {
+    double alpha, beta;
+
+    static const base::Section<OverlapLocalSgdSpec>& section();
+};
+
+const base::Section<OverlapLocalSgdSpec>& OverlapLocalSgdSpec::section() {
+    using P = base::Parameter;
+    static const base::Section<OverlapLocalSgdSpec> keys{
+        {period_parameter("2"), &OverlapLocalSgdSpec::period},
+        {P::number("alpha", "0.6", "strength of the pull towards the anchor")
+             .at_least(0)
+             .at_most(1),
+         &OverlapLocalSgdSpec::alpha},
+        {P::number("beta", "0.7", "momentum of the anchor").at_least(0).at_most(1),
+         &OverlapLocalSgdSpec::beta},
+    };
+    return keys;
+}
 
 class OverlapLocalSgd final : public DelayedMixAlgorithm {
 public:
@@ -56,26 +73,20 @@ private:
     arena::Buffer anchor_;
 };
 
-std::unique_ptr<Algorithm> make_overlap_local_sgd(const base::Json& spec,
+std::unique_ptr<Algorithm> make_overlap_local_sgd(const OverlapLocalSgdSpec& spec,
                                                   const AlgorithmContext& context) {
-    return std::make_unique<OverlapLocalSgd>(context.schedule, spec.at("period"), spec.at("alpha"),
-                                             spec.at("beta"));
+    return std::make_unique<OverlapLocalSgd>(context.schedule, spec.period, spec.alpha, spec.beta);
 }
 
 }  // namespace
 
 AlgorithmEntry overlap_local_sgd_entry() {
     return {
-        {"overlap_local_sgd",
-         "local steps, pulled towards an anchor that is averaged during them (Overlap Local-SGD)",
-         {period_parameter("2"),
-          base::Parameter::number("alpha", "0.6", "strength of the pull towards the anchor")
-              .at_least(0)
-              .at_most(1),
-          base::Parameter::number("beta", "0.7", "momentum of the anchor").at_least(0).at_most(1)}},
+        "overlap_local_sgd",
+        "local steps, pulled towards an anchor that is averaged during them (Overlap Local-SGD)",
         make_overlap_local_sgd,
         {.divides_by_lr = true, .mean = MeanRule::none, .plain_alone = false},
-        after_local_steps};
+        {.schedule = after_local_steps}};
 }
 
 }  // namespace dbench::algorithms

@@ -18,7 +18,6 @@
 // * Requires: an undirected graph that does not change, symmetric W; no codec applies.
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "algorithms/entries.hpp"
@@ -130,16 +129,15 @@ private:
     arena::Buffer messages_;
 };
 
-std::unique_ptr<Algorithm> make_powergossip(const base::Json&, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_powergossip(const base::NoKeys&, const AlgorithmContext& context) {
     return std::make_unique<PowerGossip>(context);
 }
 
 }  // namespace
 
 AlgorithmEntry powergossip_entry() {
-    return {{"powergossip",
-             "rank-1 approximations of the differences over each link (PowerGossip)",
-             {}},
+    return {"powergossip",
+            "rank-1 approximations of the differences over each link (PowerGossip)",
             make_powergossip,
             {.graph = GraphNeed::symmetric,
              .sequences = false,

@@ -12,24 +12,41 @@
 // * Sends: one row per neighbour and iteration, bucket by bucket during backward.
 // * Requires: plain SGD.
 
-#include <nlohmann/json.hpp>
-
+#include "arena/updates/qg_adam.hpp"
 #include "algorithms/entries.hpp"
 #include "algorithms/mixing_algorithms.hpp"
 #include "arena/sums/row_factors.hpp"
-#include "arena/updates/qg_adam.hpp"
 
 namespace dbench::algorithms {
 namespace {
 
+struct QgAdamSpec {
+    double beta1, beta2, eps, norm_eps;
+
+    static const base::Section<QgAdamSpec>& section();
+};
+
+const base::Section<QgAdamSpec>& QgAdamSpec::section() {
+    using P = base::Parameter;
+    static const base::Section<QgAdamSpec> keys{
+        {moment_parameter("beta1", "0.9", "decay of the first moment"), &QgAdamSpec::beta1},
+        {moment_parameter("beta2", "0.999", "decay of the second moment"), &QgAdamSpec::beta2},
+        {P::number("eps", "1e-8", "added to the root of the second moment").at_least(0),
+         &QgAdamSpec::eps},
+        {P::number("norm_eps", "1e-8", "added to the norm of the change").greater_than(0),
+         &QgAdamSpec::norm_eps},
+    };
+    return keys;
+}
+
 class QgAdam final : public AdaptThenCombine {
 public:
-    QgAdam(const graphs::Schedule* schedule, const base::Json& spec)
+    QgAdam(const graphs::Schedule* schedule, const QgAdamSpec& spec)
         : AdaptThenCombine(schedule),
-          beta1_(spec.at("beta1")),
-          beta2_(spec.at("beta2")),
-          eps_(spec.at("eps")),
-          factors_(arena::FactorRule::inverse, spec.at("norm_eps")) {}
+          beta1_(spec.beta1),
+          beta2_(spec.beta2),
+          eps_(spec.eps),
+          factors_(arena::FactorRule::inverse, spec.norm_eps) {}
 
     void declare(arena::StateTable& state) override {
         m_hat_ = state.rows("algorithm/first_moment");
@@ -67,20 +84,15 @@ private:
     arena::Buffer message_;
 };
 
-std::unique_ptr<Algorithm> make_qg_adam(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_qg_adam(const QgAdamSpec& spec, const AlgorithmContext& context) {
     return std::make_unique<QgAdam>(context.schedule, spec);
 }
 
 }  // namespace
 
 AlgorithmEntry qg_adam_entry() {
-    using P = base::Parameter;
-    return {{"qg_adam",
-             "Adam whose moments follow the averaged parameters (quasi-global)",
-             {moment_parameter("beta1", "0.9", "decay of the first moment"),
-              moment_parameter("beta2", "0.999", "decay of the second moment"),
-              P::number("eps", "1e-8", "added to the root of the second moment").at_least(0),
-              P::number("norm_eps", "1e-8", "added to the norm of the change").greater_than(0)}},
+    return {"qg_adam",
+            "Adam whose moments follow the averaged parameters (quasi-global)",
             make_qg_adam,
             {.optimizer = OptimizerNeed::plain_sgd,
              .mean = MeanRule::none,

@@ -9,13 +9,35 @@
 // * Sends: one row per neighbour and iteration, bucket by bucket during backward.
 // * Requires: plain SGD; the learning rate must never be 0.
 
-#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "algorithms/entries.hpp"
 #include "algorithms/mixing_algorithms.hpp"
 
 namespace dbench::algorithms {
 namespace {
+
+struct QgDsgdmSpec {
+    double beta;
+    std::optional<double> mu;  ///< Empty: beta.
+    bool nesterov;
+
+    static const base::Section<QgDsgdmSpec>& section();
+};
+
+const base::Section<QgDsgdmSpec>& QgDsgdmSpec::section() {
+    using P = base::Parameter;
+    static const base::Section<QgDsgdmSpec> keys{
+        {P::number("beta", "0.9", "momentum").at_least(0).at_most(1), &QgDsgdmSpec::beta},
+        {P::number("mu", "null", "share of the momentum m^ that is kept; null: beta")
+             .at_least(0)
+             .at_most(1)
+             .or_null(),
+         &QgDsgdmSpec::mu},
+        {P::flag("nesterov", "false", "applies g + beta m"), &QgDsgdmSpec::nesterov},
+    };
+    return keys;
+}
 
 class QgDsgdm final : public AdaptThenCombine {
 public:
@@ -53,24 +75,16 @@ private:
     arena::Buffer message_;
 };
 
-std::unique_ptr<Algorithm> make_qg_dsgdm(const base::Json& spec, const AlgorithmContext& context) {
-    const double beta = spec.at("beta");
-    const double mu = spec.at("mu").is_null() ? beta : spec.at("mu").get<double>();
-    return std::make_unique<QgDsgdm>(context.schedule, beta, mu, spec.at("nesterov"));
+std::unique_ptr<Algorithm> make_qg_dsgdm(const QgDsgdmSpec& spec, const AlgorithmContext& context) {
+    return std::make_unique<QgDsgdm>(context.schedule, spec.beta, spec.mu.value_or(spec.beta),
+                                     spec.nesterov);
 }
 
 }  // namespace
 
 AlgorithmEntry qg_dsgdm_entry() {
-    using P = base::Parameter;
-    return {{"qg_dsgdm",
-             "momentum that follows the averaged parameters (quasi-global)",
-             {P::number("beta", "0.9", "momentum").at_least(0).at_most(1),
-              P::number("mu", "null", "share of the momentum m^ that is kept; null: beta")
-                  .at_least(0)
-                  .at_most(1)
-                  .or_null(),
-              P::flag("nesterov", "false", "applies g + beta m")}},
+    return {"qg_dsgdm",
+            "momentum that follows the averaged parameters (quasi-global)",
             make_qg_dsgdm,
             {.optimizer = OptimizerNeed::plain_sgd,
              .divides_by_lr = true,

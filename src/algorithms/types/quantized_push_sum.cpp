@@ -12,8 +12,6 @@
 //   before forward.
 // * Requires: a column-stochastic matrix that does not change.
 
-#include <nlohmann/json.hpp>
-
 #include "algorithms/codecs/messages.hpp"
 #include "algorithms/entries.hpp"
 #include "algorithms/push_sum.hpp"
@@ -67,7 +65,7 @@ private:
     arena::Buffer row_;
 };
 
-std::unique_ptr<Algorithm> make_quantized_push_sum(const base::Json&,
+std::unique_ptr<Algorithm> make_quantized_push_sum(const base::NoKeys&,
                                                    const AlgorithmContext& context) {
     return std::make_unique<QuantizedPushSum>(context);
 }
@@ -75,7 +73,8 @@ std::unique_ptr<Algorithm> make_quantized_push_sum(const base::Json&,
 }  // namespace
 
 AlgorithmEntry quantized_push_sum_entry() {
-    return {{"quantized_push_sum", "stochastic gradient push with compressed messages", {}},
+    return {"quantized_push_sum",
+            "stochastic gradient push with compressed messages",
             make_quantized_push_sum,
             {.graph = GraphNeed::column_stochastic,
              .sequences = false,

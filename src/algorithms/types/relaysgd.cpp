@@ -15,14 +15,32 @@
 // * Sends: one row per edge and direction, bucket by bucket during backward.
 // * Requires: a tree.
 
-#include <nlohmann/json.hpp>
-
 #include "algorithms/entries.hpp"
 #include "base/error.hpp"
 #include "graphs/types/tree_exchanges.hpp"
 
 namespace dbench::algorithms {
 namespace {
+
+struct RelaySgdSpec {
+    bool model;              ///< Relays parameters, not updates.
+    bool begins_with_start;  ///< x_0 stands for parameters that have not arrived.
+
+    static const base::Section<RelaySgdSpec>& section();
+};
+
+const base::Section<RelaySgdSpec>& RelaySgdSpec::section() {
+    static const base::Section<RelaySgdSpec> keys{
+        {base::Words<bool>("form", {{"model", true}, {"grad", false}}, true,
+                           "relayed values: parameters, or updates"),
+         &RelaySgdSpec::model},
+        {base::Words<bool>("missing", {{"own", false}, {"start", true}}, false,
+                           "form model: parameters in place of those that have not arrived, the "
+                           "replica's own or the start of all"),
+         &RelaySgdSpec::begins_with_start},
+    };
+    return keys;
+}
 
 class RelaySgd final : public Algorithm {
 public:
@@ -162,48 +180,42 @@ private:
     std::vector<Bucket> pending_;
 };
 
-std::unique_ptr<Algorithm> make_relaysgd(const base::Json& spec, const AlgorithmContext& context) {
+std::unique_ptr<Algorithm> make_relaysgd(const RelaySgdSpec& spec,
+                                         const AlgorithmContext& context) {
     return std::make_unique<RelaySgd>(dynamic_cast<const graphs::TreeExchanges&>(*context.schedule),
-                                      spec.at("form") == "model", spec.at("missing") == "start");
+                                      spec.model, spec.begins_with_start);
 }
 
-std::unique_ptr<graphs::Schedule> schedule_relaysgd(const base::Json&,
+std::unique_ptr<graphs::Schedule> schedule_relaysgd(const RelaySgdSpec&,
                                                     std::shared_ptr<const graphs::Schedule> graph,
                                                     const graphs::RunFacts&) {
     return std::make_unique<graphs::TreeExchanges>(std::move(graph));
 }
 
-void check_missing(base::Json& spec, const std::string& pointer) {
-    if (spec.at("missing") == "own" || spec.at("form") == "model") return;
+void check_missing(const RelaySgdSpec& spec, const std::string& pointer) {
+    if (!spec.begins_with_start || spec.model) return;
     throw base::UserError(pointer +
                           "/missing: start requires the form model (the form grad relays updates, "
                           "and an update that has not arrived counts as 0): remove it, or choose "
                           "\"form\": \"model\"");
 }
 
+void refine_relaysgd(const RelaySgdSpec& spec, Traits& traits) {
+    traits.one_start = spec.begins_with_start;
+}
+
 }  // namespace
 
 AlgorithmEntry relaysgd_entry() {
-    AlgorithmEntry entry{
-        {"relaysgd",
-         "on a tree: parameters or updates relayed from neighbour to neighbour",
-         {base::Parameter::choice("form", "\"model\"", {"model", "grad"},
-                                  "relayed values: parameters, or updates"),
-          base::Parameter::choice("missing", "\"own\"", {"own", "start"},
-                                  "form model: parameters in place of those that have not arrived, "
-                                  "the replica's own or the start of all")}},
-        make_relaysgd,
-        {.graph = GraphNeed::tree,
-         .sequences = false,
-         .replica_change = ReplicaChange::never,
-         .mean = MeanRule::none,
-         .bias = Bias::vanishes},
-        schedule_relaysgd,
-        check_missing};
-    entry.refine = [](const base::Json& spec, Traits& traits) {
-        traits.one_start = spec.at("missing") == "start";
-    };
-    return entry;
+    return {"relaysgd",
+            "on a tree: parameters or updates relayed from neighbour to neighbour",
+            make_relaysgd,
+            {.graph = GraphNeed::tree,
+             .sequences = false,
+             .replica_change = ReplicaChange::never,
+             .mean = MeanRule::none,
+             .bias = Bias::vanishes},
+            {.schedule = schedule_relaysgd, .check = check_missing, .refine = refine_relaysgd}};
 }
 
 }  // namespace dbench::algorithms

@@ -10,13 +10,26 @@
 //   awc during forward and backward.
 // * Requires: a column-stochastic matrix.
 
-#include <nlohmann/json.hpp>
-
 #include "algorithms/entries.hpp"
 #include "algorithms/push_sum.hpp"
 
 namespace dbench::algorithms {
 namespace {
+
+struct SgpSpec {
+    bool awc;  ///< Exchanges during the update, not after it.
+
+    static const base::Section<SgpSpec>& section();
+};
+
+const base::Section<SgpSpec>& SgpSpec::section() {
+    static const base::Section<SgpSpec> keys{
+        {base::Words<bool>("order", {{"atc", false}, {"awc", true}}, false,
+                           "time of the exchange: after, or during the update"),
+         &SgpSpec::awc},
+    };
+    return keys;
+}
 
 class SgpAtc final : public PushSum {
 public:
@@ -94,27 +107,23 @@ private:
     TiledMix exchange_;
 };
 
-std::unique_ptr<Algorithm> make_sgp(const base::Json& spec, const AlgorithmContext& context) {
-    if (spec.at("order") == "awc") return std::make_unique<Awc>(context.schedule);
+std::unique_ptr<Algorithm> make_sgp(const SgpSpec& spec, const AlgorithmContext& context) {
+    if (spec.awc) return std::make_unique<Awc>(context.schedule);
     return std::make_unique<SgpAtc>(context.schedule);
 }
+
+void refine_sgp(const SgpSpec& spec, Traits& traits) { traits.keeps_received_rows = spec.awc; }
 
 }  // namespace
 
 AlgorithmEntry sgp_entry() {
-    AlgorithmEntry entry{
-        {"sgp",
-         "stochastic gradient push: directed graphs, only the columns of A must sum to 1",
-         {base::Parameter::choice("order", "\"atc\"", {"atc", "awc"},
-                                  "time of the exchange: after, or during the update")}},
-        make_sgp,
-        {.graph = GraphNeed::column_stochastic,
-         .messages = Messages::exact_rows,
-         .weight = "algorithm/weight"}};
-    entry.refine = [](const base::Json& spec, Traits& traits) {
-        traits.keeps_received_rows = spec.at("order") == "awc";
-    };
-    return entry;
+    return {"sgp",
+            "stochastic gradient push: directed graphs, only the columns of A must sum to 1",
+            make_sgp,
+            {.graph = GraphNeed::column_stochastic,
+             .messages = Messages::exact_rows,
+             .weight = "algorithm/weight"},
+            {.refine = refine_sgp}};
 }
 
 }  // namespace dbench::algorithms

@@ -13,21 +13,37 @@
 
 #include <nlohmann/json.hpp>
 
-#include "algorithms/entries.hpp"
-#include "base/duration.hpp"
+#include "algorithms/types/local_sgd.hpp"
 #include "base/error.hpp"
 #include "graphs/schedules/selection.hpp"
 
 namespace dbench::algorithms {
 namespace {
 
+struct SlowMoSpec : PeriodSpec {
+    base::Json base;
+    double beta, alpha;
+
+    static const base::Section<SlowMoSpec>& section();
+};
+
+const base::Section<SlowMoSpec>& SlowMoSpec::section() {
+    using P = base::Parameter;
+    static const base::Section<SlowMoSpec> keys{
+        {P::of("algorithms", "base", "\"local_sgd\"",
+               "the inner algorithm: local_sgd (default period: this one's), dsgd, ..."),
+         &SlowMoSpec::base},
+        {period_parameter("12"), &SlowMoSpec::period},
+        {P::number("beta", "0.5", "slow momentum").at_least(0).at_most(1), &SlowMoSpec::beta},
+        {P::number("alpha", "1", "slow learning rate").at_least(0), &SlowMoSpec::alpha},
+    };
+    return keys;
+}
+
 class SlowMo final : public Algorithm {
 public:
-    SlowMo(const base::Json& spec, std::unique_ptr<Algorithm> base)
-        : base_(std::move(base)),
-          period_(spec.at("period")),
-          beta_(spec.at("beta")),
-          alpha_(spec.at("alpha")) {}
+    SlowMo(const SlowMoSpec& spec, std::unique_ptr<Algorithm> base)
+        : base_(std::move(base)), period_(spec.period), beta_(spec.beta), alpha_(spec.alpha) {}
 
     void declare(arena::StateTable& state) override {
         base_->declare(state);
@@ -57,28 +73,25 @@ private:
     arena::Rows anchor_, u_;
 };
 
-const AlgorithmEntry& base_of(const base::Json& spec) {
-    return *base::find_entry(algorithm_table(), spec.at("base").at("type").get<std::string>());
-}
-
-std::unique_ptr<Algorithm> make_slowmo(const base::Json& spec, const AlgorithmContext& context) {
-    return std::make_unique<SlowMo>(spec, base_of(spec).make(spec.at("base"), context));
+std::unique_ptr<Algorithm> make_slowmo(const SlowMoSpec& spec, const AlgorithmContext& context) {
+    return std::make_unique<SlowMo>(spec, entry_of(spec.base).make(spec.base, context));
 }
 
 // Checks that every iteration of the base algorithm ends with an averaging of x that may be global.
-void check_slowmo(base::Json& spec, const std::string& pointer) {
-    const std::string here = pointer + "/base";
-    base::Json& base = spec["base"];
+// The period of local_sgd is by default that of slowmo.
+void resolve_base_of_slowmo(const SlowMoSpec& spec, base::Json& base, const std::string& pointer) {
     if (base == "local_sgd") base = {{"type", "local_sgd"}};
-    if (base.is_object() && base.value("type", "") == "local_sgd" && !base.contains("period")) {
-        base["period"] = spec.at("period");
+    const bool local = base.is_object() && base.value("type", base::Json()) == "local_sgd";
+    if (local && !base.contains("period")) {
+        base["period"] = spec.period;
     }
-    base = resolve_algorithm(base, here);
+    base = resolve_algorithm(base, pointer);
+    const std::string& type = entry_of(base).name;
     const bool in_order = base.value("order", "adapt_then_combine") == "adapt_then_combine";
     for (const char* good : {"dsgd", "averaged_momentum", "qg_dsgdm", "local_sgd"}) {
-        if (base.at("type") == good && in_order) return;
+        if (type == good && in_order) return;
     }
-    throw base::UserError(here + ": slowmo cannot use " + base.at("type").get<std::string>() +
+    throw base::UserError(pointer + ": slowmo cannot use " + type +
                           (in_order ? "" : " in this order") +
                           " (its iterations must end with an averaging of the parameters, and it "
                           "must not correct for this averaging): choose local_sgd, dsgd in the "
@@ -86,41 +99,36 @@ void check_slowmo(base::Json& spec, const std::string& pointer) {
 }
 
 // Only one base algorithm, local_sgd, has its own schedule.
-std::unique_ptr<graphs::Schedule> schedule_slowmo(const base::Json& spec,
+std::unique_ptr<graphs::Schedule> schedule_slowmo(const SlowMoSpec& spec,
                                                   std::shared_ptr<const graphs::Schedule> graph,
                                                   const graphs::RunFacts& run) {
-    graphs::UsePattern uses{.instead = spec.at("period")};
-    const base::Json& base = spec.at("base");
-    if (base.at("type") == "local_sgd") {
-        uses.period = base.at("period");
-        uses.from = base::to_iterations(base.at("start"), run);
+    graphs::UsePattern uses{.instead = spec.period};
+    if (entry_of(spec.base).name == "local_sgd") {
+        const LocalSgdSpec base = LocalSgdSpec::section().read(spec.base);
+        uses.period = base.period;
+        uses.from = base::to_iterations(base.start, run);
     }
     return graphs::with_global_averages(std::move(graph), uses);
+}
+
+void refine_slowmo(const SlowMoSpec& spec, Traits& traits) {
+    traits.keeps_received_rows = traits_of(entry_of(spec.base), spec.base).keeps_received_rows;
 }
 
 }  // namespace
 
 AlgorithmEntry slowmo_entry() {
-    using P = base::Parameter;
-    AlgorithmEntry entry{
-        {"slowmo",
-         "slow momentum over a base algorithm, with a global average after every H iterations",
-         {P::of("algorithms", "base", "\"local_sgd\"",
-                "the inner algorithm: local_sgd (default period: this one's), dsgd, ..."),
-          period_parameter("12"), P::number("beta", "0.5", "slow momentum").at_least(0).at_most(1),
-          P::number("alpha", "1", "slow learning rate").at_least(0)}},
-        make_slowmo,
-        {.divides_by_lr = true,
-         .one_start = true,
-         .mean = MeanRule::none,
-         .bias = Bias::none,
-         .plain_alone = false},
-        schedule_slowmo,
-        check_slowmo};
-    entry.refine = [](const base::Json& spec, Traits& traits) {
-        traits.keeps_received_rows = traits_of(base_of(spec), spec.at("base")).keeps_received_rows;
-    };
-    return entry;
+    return {"slowmo",
+            "slow momentum over a base algorithm, with a global average after every H iterations",
+            make_slowmo,
+            {.divides_by_lr = true,
+             .one_start = true,
+             .mean = MeanRule::none,
+             .bias = Bias::none,
+             .plain_alone = false},
+            {.schedule = schedule_slowmo,
+             .refine = refine_slowmo,
+             .resolve_base = resolve_base_of_slowmo}};
 }
 
 }  // namespace dbench::algorithms

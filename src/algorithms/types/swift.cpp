@@ -11,8 +11,6 @@
 // * Sends: one row per neighbour and iteration, when the snapshot is taken.
 // * Requires: a graph that does not change.
 
-#include <nlohmann/json.hpp>
-
 #include "algorithms/asynchronous/asynchronous.hpp"
 
 namespace dbench::algorithms {
@@ -20,8 +18,8 @@ namespace {
 
 class Swift final : public Asynchronous {
 public:
-    Swift(const base::Json& spec, const AlgorithmContext& context)
-        : Asynchronous(spec, context), cost_(context.schedule, comm::link_cost) {}
+    Swift(const Pace& pace, const AlgorithmContext& context)
+        : Asynchronous(pace, context), cost_(context.schedule, comm::link_cost) {}
 
     void average(const Turn& turn, Peers& peers) const override {
         const graphs::Round round = schedule().at(turn.iteration);
@@ -44,15 +42,15 @@ private:
     MixingCost cost_;
 };
 
-std::unique_ptr<Algorithm> make_swift(const base::Json& spec, const AlgorithmContext& context) {
-    return std::make_unique<Swift>(spec, context);
+std::unique_ptr<Algorithm> make_swift(const Pace& pace, const AlgorithmContext& context) {
+    return std::make_unique<Swift>(pace, context);
 }
 
 }  // namespace
 
 AlgorithmEntry swift_entry() {
-    return {{"swift", "asynchronous: each replica averages with the last rows of its neighbours",
-             pace_parameters()},
+    return {"swift",
+            "asynchronous: each replica averages with the last rows of its neighbours",
             make_swift,
             {.sequences = false,
              .staged = false,

@@ -9,40 +9,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/duration.hpp"
+#include "graphs/control/consensus_target.hpp"
 #include "graphs/control/degree_family.hpp"
 #include "graphs/number_text.hpp"
 #include "graphs/schedules/staged.hpp"
 
 namespace dbench::graphs {
 namespace {
-
-/// The keys that the algorithm consensus_control shares with the graph.
-struct TargetSpec {
-    std::optional<double> target;  ///< Consensus distance; empty: by `fraction`.
-    double fraction;               ///< Share of the largest distance so far.
-    base::Duration every;          ///< Between measurements.
-    int64_t max_rounds;            ///< Most averagings in an iteration.
-
-    static const base::Section<TargetSpec>& section();
-};
-
-const base::Section<TargetSpec>& TargetSpec::section() {
-    using P = base::Parameter;
-    static const base::Section<TargetSpec> keys{
-        {P::number("target", "null", "consensus distance; null: fraction of its running maximum")
-             .at_least(0)
-             .or_null(),
-         &TargetSpec::target},
-        {P::number("fraction", "0.5", "share of the largest distance before averaging so far")
-             .greater_than(0),
-         &TargetSpec::fraction},
-        {P::duration("every", R"({"iterations": 1})", "between measurements").greater_than(0),
-         &TargetSpec::every},
-        {P::integer("max_rounds", "8", "rounds: most averagings in an iteration").at_least(1),
-         &TargetSpec::max_rounds},
-    };
-    return keys;
-}
 
 /// The keys that only the graph has.
 struct DegreeControlSpec {
@@ -70,7 +43,7 @@ const base::Section<DegreeControlSpec>& DegreeControlSpec::section() {
     return keys;
 }
 
-struct ConsensusControlSpec : TargetSpec, DegreeControlSpec {
+struct ConsensusControlSpec : ConsensusTargetSpec, DegreeControlSpec {
     bool by_degree;  ///< More neighbours instead of repeated averaging.
 
     static const base::Section<ConsensusControlSpec>& section();
@@ -81,7 +54,7 @@ const base::Section<ConsensusControlSpec>& ConsensusControlSpec::section() {
         {{base::Words<bool>("by", {{"rounds", false}, {"degree", true}}, false,
                             "repeat averaging, or use more neighbours"),
           &ConsensusControlSpec::by_degree}},
-        TargetSpec::section(),
+        ConsensusTargetSpec::section(),
         DegreeControlSpec::section()};
     return keys;
 }
@@ -89,7 +62,7 @@ const base::Section<ConsensusControlSpec>& ConsensusControlSpec::section() {
 /// Base class of both forms: computes the target.
 class ConsensusControl : public StagedSchedule {
 public:
-    ConsensusControl(const TargetSpec& spec, int n, const RunFacts& run)
+    ConsensusControl(const ConsensusTargetSpec& spec, int n, const RunFacts& run)
         : StagedSchedule(n),
           target_(spec.target.value_or(-1)),
           fraction_(spec.fraction),
@@ -133,8 +106,8 @@ private:
 
 class ByRounds final : public ConsensusControl {
 public:
-    ByRounds(const TargetSpec& spec, std::string label, std::shared_ptr<const Schedule> graph,
-             const RunFacts& run, const std::string& pointer)
+    ByRounds(const ConsensusTargetSpec& spec, std::string label,
+             std::shared_ptr<const Schedule> graph, const RunFacts& run, const std::string& pointer)
         : ConsensusControl(spec, graph->size(), run), max_rounds_(spec.max_rounds) {
         if (graph->period() != 1) {
             throw base::UserError(
@@ -209,15 +182,10 @@ std::unique_ptr<Schedule> make_consensus_control(const ConsensusControlSpec& spe
 
 }  // namespace
 
-std::unique_ptr<Schedule> control_consensus(const base::Json& spec,
+std::unique_ptr<Schedule> control_consensus(const ConsensusTargetSpec& spec,
                                             std::shared_ptr<const Schedule> graph,
                                             const RunFacts& run) {
-    return std::make_unique<ByRounds>(TargetSpec::section().read(spec), "the graph",
-                                      std::move(graph), run, "/graph");
-}
-
-std::vector<base::Parameter> consensus_control_parameters() {
-    return TargetSpec::section().parameters();
+    return std::make_unique<ByRounds>(spec, "the graph", std::move(graph), run, "/graph");
 }
 
 GraphEntry consensus_control_entry() {

@@ -15,6 +15,8 @@
 
 namespace dbench::graphs {
 
+struct ConsensusTargetSpec;
+
 /// Quantities that a controller can measure in iteration t. The dispersion measures
 /// (docs/numerics.md) describe the replicas' norms of each tensor just before averaging. variance
 /// has one value per tensor, over replicas and elements. consensus_distance is one number.
@@ -161,12 +163,11 @@ std::unique_ptr<Schedule> make_list(const base::Json& entries, const GraphContex
                                     const std::string& pointer);
 
 /// Wraps `graph`, which must be static, in consensus control by rounds (consensus_control.cpp):
-/// averaging is repeated until the consensus distance is below a target. `spec` has the keys of
-/// consensus_control_parameters(). Throws UserError.
-std::unique_ptr<Schedule> control_consensus(const base::Json& spec,
+/// averaging is repeated until the consensus distance is below the target of `spec`. Throws
+/// UserError.
+std::unique_ptr<Schedule> control_consensus(const ConsensusTargetSpec& spec,
                                             std::shared_ptr<const Schedule> graph,
                                             const RunFacts& run);
-std::vector<base::Parameter> consensus_control_parameters();
 
 /// Returns a short label of a resolved graph object: its type and the values that differ from the
 /// defaults, such as "ring_lattice k=10".

@@ -1,6 +1,8 @@
 // Fuzz target for files of exported models: a ZIP archive with JSON documents and bytes of tensors.
 // An input that is no archive is the document of a graph.
 
+#include <nlohmann/json.hpp>
+
 #include "fuzz.hpp"
 #include "train/models/exported/file.hpp"
 

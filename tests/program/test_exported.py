@@ -53,6 +53,7 @@ def test_the_same_bits_on_any_number_of_ranks(dbench):
 
 @pytest.mark.parametrize("changes, tolerance", [
     ({"precision": "float64"}, 1e-4), ({"compute": "bfloat16"}, 0.02),
+    ({"model": {**MODEL, "memory_format": "channels_last"}}, 1e-4),
     ({"evaluate": {"batchnorm": "recalibrate"}}, 0), ({"data": {**SHORT["data"],
                                                               "accumulate": 2}}, 0.2)])
 def test_other_arithmetic(dbench, changes, tolerance):

@@ -12,6 +12,7 @@ namespace {
 
 struct ExportedSpec {
     std::string path;
+    data::Order order;
 
     static const base::Section<ExportedSpec>& section();
 };
@@ -21,6 +22,12 @@ const base::Section<ExportedSpec>& ExportedSpec::section() {
         {base::Parameter::text("path", "",
                                "the file that dbench-export wrote, relative to the spec"),
          &ExportedSpec::path},
+        {base::Words<data::Order>("memory_format",
+                                  {{"contiguous", data::Order::contiguous},
+                                   {"channels_last", data::Order::channels_last}},
+                                  data::Order::contiguous,
+                                  "the memory order of images; channels_last is often faster"),
+         &ExportedSpec::order},
     };
     return keys;
 }
@@ -29,7 +36,7 @@ ModelPtr make_exported(const ExportedSpec& spec, const ModelContext& context) {
     base::check_path_text(spec.path, "/model/path");
     return make_exported_model(
         spec.path, context.file ? *context.file : base::read_text(spec.path, kMostModelBytes),
-        context);
+        spec.order, context);
 }
 
 }  // namespace

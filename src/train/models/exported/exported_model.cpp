@@ -56,7 +56,10 @@ torch::Tensor view_of(const ExportedTensor& tensor) {
 
 std::string text_of_shape(const std::vector<int64_t>& shape) {
     std::string out;
-    for (const int64_t size : shape) out += (out.empty() ? "" : "x") + std::to_string(size);
+    for (const int64_t size : shape) {
+        if (!out.empty()) out += "x";
+        out += std::to_string(size);
+    }
     return out;
 }
 
@@ -73,8 +76,8 @@ using TensorKey = std::tuple<std::string, int64_t, std::vector<int64_t>, std::ve
 
 class ExportedModel : public Model {
 public:
-    ExportedModel(ExportedFile file, const ModelContext& context)
-        : file_(std::move(file)), train_(file_.train), eval_(file_.eval) {
+    ExportedModel(ExportedFile file, data::Order order, const ModelContext& context)
+        : file_(std::move(file)), train_(file_.train), eval_(file_.eval), order_(order) {
         require_operators();
         require_data(context);
         require_batches();
@@ -146,6 +149,8 @@ public:
         }
         return torch::mse_loss(output, teacher);
     }
+
+    data::Order order() const override { return order_; }
 
 private:
     [[noreturn]] void refuse(const std::string& reason) const { refuse_export(file_.path, reason); }
@@ -353,10 +358,14 @@ private:
         return weights;
     }
 
-    static torch::Tensor zero_samples(const ModelContext& context) {
+    torch::Tensor zero_samples(const ModelContext& context) const {
         std::vector<int64_t> shape{kTriedSamples};
         shape.insert(shape.end(), context.input_shape.begin(), context.input_shape.end());
-        return torch::zeros(shape, context.tokens ? torch::kInt64 : torch::kFloat32);
+        const torch::Tensor zeros =
+            torch::zeros(shape, context.tokens ? torch::kInt64 : torch::kFloat32);
+        return order_ == data::Order::channels_last && shape.size() == 4
+                   ? zeros.contiguous(at::MemoryFormat::ChannelsLast)
+                   : zeros;
     }
 
     /// Returns why vmap cannot run the training graph for several replicas at once; "" if it can.
@@ -415,6 +424,7 @@ private:
 
     ExportedFile file_;
     Interpreter train_, eval_;
+    data::Order order_;
     std::map<std::string, size_t> parameters_, buffers_;  // Numbers in the declaration, by name.
     std::vector<Binding> train_bindings_, eval_bindings_;
     std::vector<torch::Tensor> constants_;
@@ -426,8 +436,8 @@ private:
 }  // namespace
 
 std::unique_ptr<Model> make_exported_model(const std::string& path, std::string bytes,
-                                           const ModelContext& context) {
-    return std::make_unique<ExportedModel>(read_exported(path, std::move(bytes)), context);
+                                           data::Order order, const ModelContext& context) {
+    return std::make_unique<ExportedModel>(read_exported(path, std::move(bytes)), order, context);
 }
 
 }  // namespace dbench::train

@@ -27,7 +27,8 @@ namespace {
 
 constexpr size_t kMostBases = 100;  // Each base is read by a nested call.
 
-// The path of a model's file is relative to the spec that names it.
+// Makes the path of a model's file, which is relative to the spec's folder, relative to the current
+// folder.
 void name_model_file(Json& spec, const std::filesystem::path& folder) {
     if (folder.empty() || !spec.contains("model")) return;
     Json& model = spec["model"];
@@ -50,7 +51,7 @@ Json read_chain(const std::string& path, std::set<std::string>& seen) {
     }
     Json spec = base::read_json(path);
     if (!spec.is_object()) throw UserError(path + ": must hold a JSON object");
-    name_model_file(spec, fs::path(path).parent_path());
+    if (path != "/dev/stdin") name_model_file(spec, fs::path(path).parent_path());
     if (!spec.contains("base")) return spec;
     if (!spec["base"].is_string()) throw UserError(path + ": /base must be a path (a string)");
     base::check_path_text(spec["base"].get<std::string>(), path + ": /base");

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import subprocess
 import sys
 import time
 
@@ -185,5 +186,7 @@ def test_refusals_of_specs(dbench):
                            ({"model": {**MODEL, "path": "lost.pt2"}}, "lost.pt2"),
                            ({"replicas": 2, "stacking": "batched"}, "dropout")):
         assert words in dbench("check", dbench.spec({**SHORT, **changes}), expect=2).stderr
-    found = json.loads(dbench("check", "--json", dbench.spec(SHORT)).stdout)
+    found = json.loads(subprocess.run(
+        dbench.command("check", "--json", "/dev/stdin"), input=dbench.text(SHORT), text=True,
+        cwd=dbench.folder, env=dbench.environment, stdout=subprocess.PIPE, check=True).stdout)
     assert found["parameters"] == 4 * 27 + 8 + 50 and found["tensors"] == 5

@@ -70,6 +70,14 @@ Result check_start(const Facts& f) {
                    "choose same, or the algorithm local_sgd"};
 }
 
+Result check_fixed_start(const Facts& f) {
+    if (!f.independent_start.value_or(false) || !f.model || !f.model->fixed_start) return {};
+    return Problem{"/init",
+                   "must not be independent with this model (its file holds the initial values of "
+                   "one replica)",
+                   "choose same or zeros"};
+}
+
 Result check_own_messages(const Facts& f) {
     if (!f.message || !f.message->changes_rows || f.traits.messages != Messages::own) return {};
     return Problem{"/message", f.algorithm + " encodes its messages itself, by its own keys",
@@ -501,6 +509,8 @@ const std::vector<Rule>& compatibility_rules() {
         {"optimizer", "an algorithm with its own direction requires sgd", check_optimizer_type},
         {"momentum", "an algorithm with its own direction requires momentum 0", check_momentum},
         {"start", "some algorithms require replicas that start with equal parameters", check_start},
+        {"fixed start", "a model with given initial values starts with them on every replica",
+         check_fixed_start},
         {"own messages", "an algorithm that encodes its messages itself accepts no codec",
          check_own_messages},
         {"exact rows", "push-sum and asynchronous algorithms send rows unchanged",
@@ -613,6 +623,7 @@ std::string batched_obstacle(const ModelFacts& model) {
     if (model.draws)
         return "the model uses dropout, with random numbers of its own for each replica";
     if (model.carries) return "the model carries state from batch to batch";
+    if (!model.unstacked.empty()) return model.unstacked;
     return model.stacks ? "" : "the model accepts the tensors of one replica only";
 }
 

@@ -70,6 +70,8 @@ struct ModelFacts {
     /// Values per channel over which the BatchNorm with the fewest normalises one sample; 0:
     /// unknown.
     int64_t normalised_values = 0;
+    std::string unstacked = {};  ///< Why it cannot, if the reason is known.
+    bool fixed_start = false;    ///< The initial parameters are given, not drawn.
 };
 
 /// The training data and its minibatches.

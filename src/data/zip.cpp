@@ -17,13 +17,16 @@ constexpr uint64_t kElsewhere = 0xffffffff;  // A number that is too large for i
 }  // namespace
 
 void Zip::refuse(const std::string& problem) const {
-    throw base::UserError(path_ + ": " + problem +
-                          ": write it again with numpy.savez or numpy.savez_compressed");
+    throw base::UserError(path_ + ": " + problem + ": " + words_.remedy);
+}
+
+void Zip::refuse_damaged(const std::string& problem) const {
+    refuse("is a damaged " + words_.kind.substr(words_.kind.find(' ') + 1) + " (" + problem + ")");
 }
 
 uint64_t Zip::number(uint64_t at, int width) const {
     if (at > bytes_.size() || bytes_.size() - at < static_cast<uint64_t>(width)) {
-        refuse("is a damaged .npz file (it ends too early)");
+        refuse_damaged("it ends too early");
     }
     uint64_t value = 0;
     for (int b = width - 1; b >= 0; --b) {
@@ -32,18 +35,24 @@ uint64_t Zip::number(uint64_t at, int width) const {
     return value;
 }
 
-Zip::Zip(std::string path) : path_(std::move(path)), bytes_(base::read_text(path_)) {
+Zip::Zip(std::string path)
+    : Zip(path, base::read_text(path),
+          {"an .npz file", "arrays", "write it again with numpy.savez or numpy.savez_compressed"}) {
+}
+
+Zip::Zip(std::string path, std::string bytes, ArchiveWords words)
+    : path_(std::move(path)), bytes_(std::move(bytes)), words_(std::move(words)) {
     // The end record has 22 bytes and a comment of at most 65535 bytes.
     uint64_t end = bytes_.size() < 22 ? 0 : bytes_.size() - 22;
     const uint64_t least = end > 65535 ? end - 65535 : 0;
     while (end > least && number(end, 4) != kEnd) --end;
     if (bytes_.size() < 22 || number(end, 4) != kEnd) {
-        refuse("is not an .npz file (an archive of arrays)");
+        refuse("is not " + words_.kind + " (an archive of " + words_.holds + ")");
     }
     uint64_t at = number(end + 16, 4);
     if (at == kElsewhere) refuse("is too large (4 GiB or more is not supported)");
     for (uint64_t left = number(end + 10, 2); left > 0; --left) {
-        if (number(at, 4) != kCentral) refuse("is a damaged .npz file (its directory is damaged)");
+        if (number(at, 4) != kCentral) refuse_damaged("its directory is damaged");
         add_entry(at);
         at += 46 + number(at + 28, 2) + number(at + 30, 2) + number(at + 32, 2);
     }
@@ -66,7 +75,7 @@ void Zip::add_entry(uint64_t at) {
         }
     }
     if ((number(at + 8, 2) & 1) != 0) refuse("is encrypted");
-    if (extra > bytes_.size()) refuse("is a damaged .npz file (it ends too early)");
+    if (extra > bytes_.size()) refuse_damaged("it ends too early");
     entries_[bytes_.substr(name, name_size)] = entry;
 }
 
@@ -78,12 +87,11 @@ std::vector<std::string> Zip::names() const {
 
 std::string Zip::read(const std::string& name) const {
     const Entry& entry = entries_.at(name);
-    if (number(entry.offset, 4) != kLocal)
-        refuse("is a damaged .npz file (" + name + " is damaged)");
+    if (number(entry.offset, 4) != kLocal) refuse_damaged(name + " is damaged");
     const uint64_t start =
         entry.offset + 30 + number(entry.offset + 26, 2) + number(entry.offset + 28, 2);
     if (start > bytes_.size() || entry.packed > bytes_.size() - start) {
-        refuse("is a damaged .npz file (" + name + " ends too early)");
+        refuse_damaged(name + " ends too early");
     }
     const std::string_view packed(bytes_.data() + start, entry.packed);
     std::string out;
@@ -92,7 +100,7 @@ std::string Zip::read(const std::string& name) const {
     if (entry.method == 8) whole = inflate_exactly(packed, entry.size, Packing::raw, out);
     const auto crc =
         crc32_z(crc32_z(0, nullptr, 0), reinterpret_cast<const Bytef*>(out.data()), out.size());
-    if (!whole || crc != entry.crc) refuse("is a damaged .npz file (" + name + " is damaged)");
+    if (!whole || crc != entry.crc) refuse_damaged(name + " is damaged");
     return out;
 }
 

@@ -101,6 +101,7 @@ std::string joined(const std::vector<Difference>& all) {
 Json inputs_of(const std::vector<base::InputDigest>& graph, const train::Session& session) {
     Json inputs = Json::array();
     add_digests(inputs, "/graph", graph);
+    add_digests(inputs, "/model", session.model_digests());
     add_digests(inputs, "/data", session.data_digests());
     for (const auto& [name, value] : session.data_sizes()) {
         inputs.push_back({{"key", "/data"}, {"name", name}, {"value", value}});

@@ -12,9 +12,9 @@
 
 namespace dbench::program {
 
-/// Returns the digests of all files of the graph and of all data, and the sizes that follow from
-/// the data, as a JSON array of objects: "key" (of the spec), "name", "value" (a digest or a size),
-/// "bytes" and "path" (both only if known).
+/// Returns the digests of all files of the graph and of the model and of all data, and the sizes
+/// that follow from the data, as a JSON array of objects: "key" (of the spec), "name", "value" (a
+/// digest or a size), "bytes" and "path" (both only if known).
 base::Json inputs_of(const std::vector<base::InputDigest>& graph, const train::Session& session);
 
 /// Compares the inputs and the programs of all ranks. Throws UserError on all ranks if they differ;

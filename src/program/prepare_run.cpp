@@ -14,6 +14,7 @@
 #include "program/inputs.hpp"
 #include "program/rank_placement.hpp"
 #include "program/stability.hpp"
+#include "train/models/names.hpp"
 
 namespace dbench::program {
 
@@ -163,6 +164,19 @@ void check_output(const std::string& path, const std::string& output, const RunA
     }
 }
 
+// Reads the file of the model on rank 0, so that no other rank needs it, and returns its contents
+// on all ranks; null if the model has no file. Collective.
+std::shared_ptr<const std::string> read_model_file(comm::World& world, const Spec& spec) {
+    const std::string path = train::model_file(spec.resolved.at("model"));
+    if (path.empty()) return nullptr;
+    auto bytes = std::make_shared<std::string>();
+    run_on_all_ranks(world, [&] {
+        if (world.rank() == 0) *bytes = base::read_text(path, train::kMostModelBytes);
+    });
+    world.broadcast(*bytes);
+    return bytes;
+}
+
 }  // namespace
 
 std::vector<Spec> read_specs(comm::World& world, const RunArguments& arguments) {
@@ -223,7 +237,8 @@ PreparedRun prepare_run(comm::World& world, Spec spec, train::DevicePurpose use)
                                   std::make_shared<const Json>(s.spec.algorithm),
                                   nullptr,
                                   s.spec.output + ".texts",
-                                  *s.device};
+                                  *s.device,
+                                  read_model_file(world, s.spec)};
     if (!s.spec.graph.is_null()) {
         options.graph = [&](const graphs::RunFacts& run) {
             if (planned) make(run);

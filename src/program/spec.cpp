@@ -27,6 +27,16 @@ namespace {
 
 constexpr size_t kMostBases = 100;  // Each base is read by a nested call.
 
+// Makes the path of a model's file, which is relative to the spec's folder, relative to the current
+// folder.
+void name_model_file(Json& spec, const std::filesystem::path& folder) {
+    if (folder.empty() || !spec.contains("model")) return;
+    Json& model = spec["model"];
+    if (!model.is_object() || !model.contains("path") || !model["path"].is_string()) return;
+    const std::string path = model["path"].get<std::string>();
+    if (!path.empty() && path[0] != '~' && path[0] != '$') model["path"] = (folder / path).string();
+}
+
 Json read_chain(const std::string& path, std::set<std::string>& seen) {
     namespace fs = std::filesystem;
     std::error_code ignored;
@@ -41,6 +51,7 @@ Json read_chain(const std::string& path, std::set<std::string>& seen) {
     }
     Json spec = base::read_json(path);
     if (!spec.is_object()) throw UserError(path + ": must hold a JSON object");
+    if (path != "/dev/stdin") name_model_file(spec, fs::path(path).parent_path());
     if (!spec.contains("base")) return spec;
     if (!spec["base"].is_string()) throw UserError(path + ": /base must be a path (a string)");
     base::check_path_text(spec["base"].get<std::string>(), path + ": /base");

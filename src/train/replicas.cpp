@@ -82,7 +82,10 @@ Replicas::Replicas(const Model& model, const comm::Placement& placement, int ran
         }
         arena::HostRows row = host_row(buffers_, i);
         auto tensors = views(buffer_layout_, row.rows(), 0);
-        for (size_t k = 0; k < buffers.size(); ++k) tensors[k].fill_(buffers[k].initial);
+        for (size_t k = 0; k < buffers.size(); ++k) {
+            const torch::Tensor& values = buffers[k].values;
+            values.defined() ? tensors[k].copy_(values) : tensors[k].fill_(buffers[k].initial);
+        }
         row.write_back("initial values");
     }
 }

@@ -108,6 +108,12 @@ const std::vector<Example>& examples() {
          [](Facts& f) { f.scaled_rate = false; }, "/schedule/scale", "counts tokens"},
         {"start", "slowmo", [](Facts& f) { f.independent_start = true; },
          [](Facts& f) { f.independent_start = false; }, "/init", "independent"},
+        {"fixed start", "dsgd",
+         [](Facts& f) {
+             f.independent_start = true;
+             f.model = ModelFacts{.fixed_start = true};
+         },
+         [](Facts& f) { f.model->fixed_start = false; }, "/init", "choose same or zeros"},
         {"own messages", "moniqua",
          [](Facts& f) { f.message = MessageFacts{.codec = "bfloat16", .changes_rows = true}; },
          [](Facts& f) { f.message = MessageFacts{}; }, "/message", "encodes its messages itself"},

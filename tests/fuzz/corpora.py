@@ -6,6 +6,7 @@ import json
 import struct
 import zlib
 
+import exported_archive
 import numpy as np
 
 GOOD_SPEC = {
@@ -165,6 +166,31 @@ def checkpoint():
                           }.items():
         found[name] = head(**changes) + b"\0" + rows
     return found
+
+
+def exported():
+    """Return small files of models, with damages that checksums do not show, and documents of
+    graphs."""
+    config = "data/weights/train_weights_config.json"
+    def changed(entry, before, after):
+        return exported_archive.linear(classes=2, shape=(1, 2, 2), changes={
+            entry: lambda data: data.replace(before, after)})
+    good = exported_archive.linear(classes=2, shape=(1, 2, 2))
+    graph = exported_archive.Graph({"fc.weight": "parameter"})
+    graph.add("linear.default", "out", input="x", weight="w_fc_weight", bias=None)
+    return {"good": good, "network": exported_archive.network(width=2, size=4),
+            "cut": good[:-30], "half": good[:len(good) // 2], "start": good[:40],
+            "end": b"PK" + good[-22:], "graph": json.dumps(graph.document()).encode(),
+            "deep": b"[" * 1000, "null": b"null", "empty": b"",
+            "pickled": changed(config, b'"use_pickle": false', b'"use_pickle": true'),
+            "huge": changed(config, b'"as_int": 4', b'"as_int": 9223372036854775807'),
+            "minus": changed(config, b'"as_int": 4', b'"as_int": -4'),
+            "offset": changed(config, b'"storage_offset": {"as_int": 0}',
+                              b'"storage_offset": {"as_int": 9223372036854775807}'),
+            "leaves": changed(config, b'weight_0"', b'../../../etc/passwd"'),
+            "absolute": changed(config, b'weight_0"', b'/etc/passwd"'),
+            "outside": exported_archive.linear(classes=2, shape=(1, 2, 2),
+                                               changes={"/etc/passwd": lambda _: b""})}
 
 
 def result(run):

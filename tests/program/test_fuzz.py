@@ -18,7 +18,7 @@ SECONDS = float(os.environ.get("DBENCH_FUZZ_SECONDS", "2"))
 SEED = os.environ.get("DBENCH_FUZZ_SEED", "1")
 
 
-@pytest.mark.parametrize("target", ["spec", "graph", "data", "result", "checkpoint"])
+@pytest.mark.parametrize("target", ["spec", "graph", "data", "result", "checkpoint", "exported"])
 def test_mutated_inputs_are_refused_or_read(dbench, target):
     program = Path(PROGRAM).parent / "tests" / f"fuzz_{target}"
     if not program.exists():

@@ -50,7 +50,9 @@ inline Weights draw_weights(const Model& model, torch::ScalarType type, uint64_t
         weights.parameters.push_back(tensor.requires_grad_(true));
     }
     for (const auto& info : model.declaration().buffers) {
-        weights.buffers.push_back(torch::full(info.shape, info.initial, type));
+        weights.buffers.push_back(info.values.defined()
+                                      ? info.values.to(type, false, /*copy=*/true)
+                                      : torch::full(info.shape, info.initial, type));
     }
     return weights;
 }

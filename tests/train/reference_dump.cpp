@@ -103,6 +103,8 @@ void run(const Json& spec, const std::string& path) {
         dump.add(step + "/gradient", layout, replica.g());
         dump.add(step + "/parameter", layout, replica.x());
         dump.add(step + "/buffer", replica.buffer_layout(), replica.buffers());
+        const torch::NoGradGuard no_grad;
+        dump.add(step + "/evaluated", model->forward(weights, input_tensor(data.batch), false));
     }
     dump.finish(layout);
 }

@@ -46,7 +46,12 @@ int64_t count_correct(const torch::Tensor& logits, const int64_t* labels, int64_
 
 algorithms::ModelFacts facts_of(const Model& model) {
     const Declaration& d = model.declaration();
-    return {!d.buffers.empty(), !d.carried.empty(), d.draws, d.stacks};
+    return {.statistics = !d.buffers.empty(),
+            .carries = !d.carried.empty(),
+            .draws = d.draws,
+            .stacks = d.stacks,
+            .unstacked = d.unstacked,
+            .fixed_start = d.fixed_start};
 }
 
 int64_t normalised_values(const Model& model, const std::vector<int64_t>& shape) {

@@ -53,6 +53,7 @@ struct BufferInfo {
     double initial;
     /// Pooled as the mean of variances plus the variance of the means in the buffer before it.
     bool variance;
+    torch::Tensor values = {};  ///< The initial values, if they are not all equal to `initial`.
 };
 /// State that belongs to one replica and is never averaged; zero at the start of a text. Dimension
 /// 1 counts samples.
@@ -66,6 +67,8 @@ struct Declaration {
     std::vector<CarriedInfo> carried;
     bool draws = false;                 ///< In training, forward draws from torch's generator.
     bool stacks = true;                 ///< LibTorch's vmap can run forward: see StackedPass.
+    std::string unstacked = {};         ///< Why it cannot, if the reason is known.
+    bool fixed_start = false;           ///< The initial values are given, not drawn.
     int parameter(ParameterInfo info);  ///< Returns its index, like the following two.
     int buffer(BufferInfo info);
     int carry(CarriedInfo info);
@@ -136,6 +139,8 @@ struct ModelContext {
     int64_t classes;  ///< 0: real targets.
     bool tokens = false;
     int64_t stream_batch = 0;  ///< Samples of a batch that continue in the next batch; 0: none do.
+    /// The contents of the file that the model's spec names (model_file); null: it is read.
+    std::shared_ptr<const std::string> file = nullptr;
 };
 
 /// An entry of the model table. `make(spec, context)` throws UserError if the data do not suit the

@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include "train/models/entry_helpers.hpp"
 #include "train/models/names.hpp"
 
@@ -18,7 +20,8 @@ namespace dbench::train {
     ROW(resnet50)           \
     ROW(lstm)               \
     ROW(gpt)                \
-    ROW(transformer)
+    ROW(transformer)        \
+    ROW(exported)
 
 #define ROW_DECLARED(name) ModelEntry name##_model();
 #define ROW_MADE(name) name##_model(),
@@ -30,5 +33,9 @@ const std::vector<ModelEntry>& model_table() {
 }
 
 std::vector<const base::Entry*> model_entries() { return base::entries_of(model_table()); }
+
+std::string model_file(const base::Json& model) {
+    return model.at("type") == "exported" ? model.at("path").get<std::string>() : "";
+}
 
 }  // namespace dbench::train

@@ -9,6 +9,7 @@
 #include "train/device/device.hpp"
 #include "train/models/layers/autocast.hpp"
 #include "train/models/model.hpp"
+#include "train/models/names.hpp"
 #include "train/passes/capture.hpp"
 #include "train/passes/stacking.hpp"
 #include "train/replicas.hpp"
@@ -42,6 +43,7 @@ struct Session::Impl {
     data::DataSpec data_keys;
     data::BatchPlan batches;
     std::unique_ptr<Model> model;
+    std::vector<base::InputDigest> model_digests;
     arena::Layout layout;
     TrainerPlan plan;
     EvaluationPlan evaluation;
@@ -85,7 +87,12 @@ struct Session::Impl {
         model = entry_of(model_table(), o.spec->at("model"))
                     .make(o.spec->at("model"),
                           {data.train->shape(), data.train->classes(), data.train->tokens(),
-                           batches.stream && !batches.full ? batches.batch_size : 0});
+                           batches.stream && !batches.full ? batches.batch_size : 0,
+                           options.model_file});
+        if (options.model_file) {
+            model_digests.push_back(base::digest_of_file(model_file(o.spec->at("model")),
+                                                         *std::exchange(options.model_file, {})));
+        }
         if (spec.compute == Compute::bfloat16) model = autocast(std::move(model));
         options.device.allow_tf32(spec.compute == Compute::tf32);
         layout = layout_of(model->declaration());
@@ -116,6 +123,7 @@ struct Session::Impl {
             if (zero >= 0) combination.zero_rate = zero;
         }
         combination.model = facts_of(*model);
+        combination.independent_start = spec.init == Init::independent;
         combination.data = data_facts(*data.train, batches);
         const bool on_host = options.device.is_host();
         combination.passes = pass_facts(spec, data_keys.accumulate, on_host);
@@ -285,6 +293,9 @@ const graphs::StagedSchedule* Session::staged() const { return impl_->schedule.s
 bool Session::asynchronous() const { return impl_->stepper->algorithm().asynchronous(); }
 const std::vector<int64_t>& Session::evaluated() const { return impl_->evaluation.replicas; }
 bool Session::has_validation() const { return impl_->data.validation != nullptr; }
+const std::vector<base::InputDigest>& Session::model_digests() const {
+    return impl_->model_digests;
+}
 const std::vector<base::InputDigest>& Session::data_digests() const {
     return impl_->data.checksums;
 }

@@ -50,6 +50,8 @@ struct SessionOptions {
     /// The device on which replicas train. Must outlive the session; the world computes on its
     /// queues.
     Device& device = host_device();
+    /// The contents of the file from which the model is made (model_file); null: it is read.
+    std::shared_ptr<const std::string> model_file = nullptr;
 };
 
 /// One training run. Call the stages in the order above. All calls come from the main thread.
@@ -82,6 +84,8 @@ public:
     const std::vector<int64_t>& evaluated() const;  ///< Replicas whose local models are evaluated.
     bool has_validation() const;
     std::vector<algorithms::MetricName> metrics() const;  ///< Further metrics of evaluations.
+    /// Returns the digest of the file from which the model was made, if there is one.
+    const std::vector<base::InputDigest>& model_digests() const;
     /// Returns the digests of all data that were read.
     const std::vector<base::InputDigest>& data_digests() const;
     /// Returns the numbers of samples and the shape of a sample, by name; they follow from the

@@ -1,0 +1,443 @@
+#include "train/models/exported/exported_model.hpp"
+
+#include <ATen/functorch/BatchedTensorImpl.h>
+#include <ATen/functorch/DynamicLayer.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <tuple>
+
+#include "base/error.hpp"
+#include "train/models/exported/fields.hpp"
+#include "train/models/exported/file.hpp"
+#include "train/models/exported/interpreter.hpp"
+
+namespace dbench::train {
+namespace {
+
+torch::ScalarType torch_type(ElementType type) {
+    switch (type) {
+        case ElementType::uint8:
+            return torch::kUInt8;
+        case ElementType::int8:
+            return torch::kInt8;
+        case ElementType::int16:
+            return torch::kInt16;
+        case ElementType::int32:
+            return torch::kInt32;
+        case ElementType::int64:
+            return torch::kInt64;
+        case ElementType::float16:
+            return torch::kFloat16;
+        case ElementType::float32:
+            return torch::kFloat32;
+        case ElementType::float64:
+            return torch::kFloat64;
+        case ElementType::boolean:
+            return torch::kBool;
+        case ElementType::bfloat16:
+            return torch::kBFloat16;
+    }
+    return torch::kFloat32;
+}
+
+/// Returns a tensor over the file's bytes, which must outlive it. LibTorch only reads them, but
+/// from_blob takes a non-const pointer.
+torch::Tensor view_of(const ExportedTensor& tensor) {
+    const torch::ScalarType type = torch_type(tensor.type);
+    const bool empty = std::ranges::find(tensor.sizes, 0) != tensor.sizes.end();
+    if (empty) return torch::empty(tensor.sizes, type);
+    const auto width = static_cast<int64_t>(c10::elementSize(type));
+    char* const bytes = const_cast<char*>(tensor.bytes->data());
+    return torch::from_blob(bytes + tensor.offset * width, tensor.sizes, tensor.strides, type);
+}
+
+std::string text_of_shape(const std::vector<int64_t>& shape) {
+    std::string out;
+    for (const int64_t size : shape) {
+        if (!out.empty()) out += "x";
+        out += std::to_string(size);
+    }
+    return out;
+}
+
+/// The tensor to which one input of a graph is bound.
+struct Binding {
+    enum class To : uint8_t { user, parameter, buffer, constant };
+    To to;
+    size_t index = 0;
+};
+
+constexpr int64_t kTriedSamples = 2;
+
+using TensorKey = std::tuple<std::string, int64_t, std::vector<int64_t>, std::vector<int64_t>>;
+
+class ExportedModel : public Model {
+public:
+    ExportedModel(ExportedFile file, data::Order order, const ModelContext& context)
+        : file_(std::move(file)), train_(file_.train), eval_(file_.eval), order_(order) {
+        require_operators();
+        require_data(context);
+        require_batches();
+        declare_parameters();
+        declare_buffers();
+        bind(file_.train, train_bindings_);
+        bind(file_.eval, eval_bindings_);
+        declaration_.draws = train_.facts().draws;
+        declaration_.fixed_start = true;
+        if (eval_.facts().draws) {
+            refuse_export(file_.eval.where,
+                          "draws random numbers (results of an evaluation would not follow from "
+                          "the parameters; use dropout modules, which model.eval() switches off)");
+        }
+        try_out(context);
+        declaration_.unstacked = stacking_obstacle(context);
+        declaration_.stacks = declaration_.unstacked.empty();
+    }
+
+    torch::Tensor forward(const Weights& weights, const torch::Tensor& input,
+                          bool training) const override {
+        const ExportedGraph& graph = training ? file_.train : file_.eval;
+        const Interpreter& interpreter = training ? train_ : eval_;
+        const torch::ScalarType type = weights.parameters.front().scalar_type();
+        require_batch(graph, input.size(0));
+        const std::vector<torch::Tensor>& constants = constants_on(type, input.device());
+        std::vector<torch::Tensor> inputs;
+        inputs.reserve(graph.inputs.size());
+        for (const Binding& binding : training ? train_bindings_ : eval_bindings_) {
+            switch (binding.to) {
+                case Binding::To::user:
+                    inputs.push_back(prepared(input, interpreter, inputs.size()));
+                    break;
+                case Binding::To::parameter:
+                    inputs.push_back(weights.parameters[binding.index]);
+                    break;
+                case Binding::To::buffer:
+                    inputs.push_back(weights.buffers[binding.index]);
+                    break;
+                case Binding::To::constant:
+                    inputs.push_back(constants[binding.index]);
+                    break;
+            }
+        }
+        const torch::Tensor output =
+            interpreter.run(std::move(inputs), file_.manifest.output, type, input.device(),
+                            training ? weights.least_normalised : nullptr);
+        return shaped(output);
+    }
+
+    torch::Tensor loss(const torch::Tensor& output, const data::Batch& batch,
+                       double smoothing) const override {
+        if (file_.manifest.loss == ExportManifest::Loss::cross_entropy) {
+            return Model::loss(output, batch, smoothing);
+        }
+        return torch::mse_loss(output, target_tensor(batch, output.device()));
+    }
+    torch::Tensor term_losses(const torch::Tensor& output, const data::Batch& batch,
+                              double smoothing) const override {
+        if (file_.manifest.loss == ExportManifest::Loss::cross_entropy) {
+            return Model::term_losses(output, batch, smoothing);
+        }
+        return (output - target_tensor(batch, output.device())).square();
+    }
+    torch::Tensor distance(const torch::Tensor& output, const torch::Tensor& teacher,
+                           double temperature) const override {
+        if (file_.manifest.loss == ExportManifest::Loss::cross_entropy) {
+            return Model::distance(output, teacher, temperature);
+        }
+        return torch::mse_loss(output, teacher);
+    }
+
+    data::Order order() const override { return order_; }
+
+private:
+    [[noreturn]] void refuse(const std::string& reason) const { refuse_export(file_.path, reason); }
+
+    void require_operators() const {
+        std::vector<std::string> all = train_.facts().unknown;
+        all.insert(all.end(), eval_.facts().unknown.begin(), eval_.facts().unknown.end());
+        std::sort(all.begin(), all.end());
+        all.erase(std::unique(all.begin(), all.end()), all.end());
+        if (all.empty()) return;
+        std::string names;
+        for (const std::string& name : all) names += (names.empty() ? "" : ", ") + name;
+        throw base::UserError(file_.path +
+                              ": uses operators that this program's LibTorch does not "
+                              "have (" +
+                              names +
+                              "): replace them in the model by operators of "
+                              "torch.nn, and export it again");
+    }
+
+    void require_data(const ModelContext& context) {
+        const ExportManifest& m = file_.manifest;
+        const auto mismatch = [&](const std::string& reason) {
+            throw base::UserError("/model: " + file_.path + " does not suit the data (" + reason +
+                                  "): choose other data, or export the model for these");
+        };
+        const bool tokens = m.input == ExportManifest::Input::tokens;
+        if (tokens != context.tokens) {
+            mismatch(tokens ? "it reads tokens, but the inputs are numbers"
+                            : "it reads numbers, but the inputs are tokens");
+        }
+        const auto numel = [](const std::vector<int64_t>& shape) {
+            return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+        };
+        const bool flat = m.input == ExportManifest::Input::features && m.shape.size() == 1 &&
+                          numel(m.shape) == numel(context.input_shape);
+        if (m.shape != context.input_shape && !flat) {
+            mismatch("it reads samples of " + text_of_shape(m.shape) + ", but the data have " +
+                     text_of_shape(context.input_shape));
+        }
+        flattens_ = m.shape != context.input_shape;
+        if ((m.classes == 0) != (context.classes == 0)) {
+            mismatch(m.classes == 0 ? "it predicts real numbers, but the targets are classes"
+                                    : "it predicts classes, but the targets are real numbers");
+        }
+        if (m.classes < context.classes || (!tokens && m.classes != context.classes)) {
+            mismatch("it has " + std::to_string(m.classes) + (tokens ? " tokens" : " classes") +
+                     ", but the data have " + std::to_string(context.classes));
+        }
+    }
+
+    void require_batches() const {
+        for (const ExportedGraph* graph : {&file_.train, &file_.eval}) {
+            if (graph->most_batch && *graph->most_batch == graph->least_batch) {
+                refuse_export(graph->where,
+                              "accepts only batches of " + std::to_string(graph->least_batch) +
+                                  " samples (torch.export has fixed the first dimension)");
+            }
+        }
+    }
+
+    void require_batch(const ExportedGraph& graph, int64_t count) const {
+        if (count >= graph.least_batch && count <= graph.most_batch.value_or(count)) return;
+        const std::string most =
+            graph.most_batch ? " to " + std::to_string(*graph.most_batch) : " or more";
+        throw base::UserError(graph.where + ": accepts batches of " +
+                              std::to_string(graph.least_batch) + most +
+                              " samples, but a batch has " + std::to_string(count) +
+                              ": choose other batch sizes, or export the model again");
+    }
+
+    /// Calls `use` with the graph, the number and the kind of each input.
+    template <class Use>
+    void each_input(Use use) const {
+        for (const auto& [graph, interpreter] :
+             {std::pair(&file_.train, &train_), std::pair(&file_.eval, &eval_)}) {
+            for (size_t k = 0; k < graph->inputs.size(); ++k) {
+                use(graph->inputs[k], interpreter->facts(), k);
+            }
+        }
+    }
+
+    void declare_parameters() {
+        std::set<std::string> norms;
+        each_input([&](const ExportedInput& input, const GraphFacts& facts, size_t k) {
+            if (facts.norms.contains(k)) norms.insert(input.name);
+            if (input.kind == ExportedInput::Kind::parameter && facts.written.contains(k)) {
+                refuse("changes the parameter " + input.name + " in place");
+            }
+        });
+        std::map<TensorKey, size_t> known;
+        for (const std::string& name : file_.parameters) {
+            const ExportedTensor& tensor = file_.weights.at(name);
+            if (!is_real(tensor.type)) refuse("has the parameter " + name + " of whole numbers");
+            if (std::ranges::find(tensor.sizes, 0) != tensor.sizes.end()) {
+                refuse("has the parameter " + name + " without elements");
+            }
+            if (!tensor.trains) {
+                refuse("has the frozen parameter " + name +
+                       " (requires_grad is False, but replicas train all parameters; register it "
+                       "as a buffer)");
+            }
+            const auto [at, fresh] = known.emplace(
+                TensorKey{tensor.payload, tensor.offset, tensor.sizes, tensor.strides},
+                declaration_.parameters.size());
+            parameters_[name] = at->second;
+            if (!fresh) continue;
+            const bool bias = tensor.sizes.size() < 2 && name.ends_with("bias");
+            const arena::TensorKind kind = norms.contains(name) ? arena::TensorKind::norm
+                                           : bias               ? arena::TensorKind::bias
+                                                                : arena::TensorKind::weight;
+            declaration_.parameter({name, tensor.sizes, kind,
+                                    [tensor](torch::Tensor& to) { to.copy_(view_of(tensor)); }});
+        }
+    }
+
+    /// Buffers that the training graph changes become rows; others stay constant.
+    void declare_buffers() {
+        const ExportedGraph& graph = file_.train;
+        const GraphFacts& facts = train_.facts();
+        for (size_t k = 0; k < file_.eval.inputs.size(); ++k) {
+            if (file_.eval.inputs[k].kind == ExportedInput::Kind::buffer &&
+                eval_.facts().written.contains(k)) {
+                refuse("changes the buffer " + file_.eval.inputs[k].name + " in evaluation");
+            }
+        }
+        const auto add = [&](size_t k, bool variance) {
+            const ExportedInput& input = graph.inputs[k];
+            if (input.kind != ExportedInput::Kind::buffer || buffers_.contains(input.name)) return;
+            const ExportedTensor& tensor = file_.tensor_of(graph, input);
+            if (!is_real(tensor.type)) {
+                refuse("changes the buffer " + input.name +
+                       " of whole numbers and reads it again, but the state of a replica is real "
+                       "numbers (BatchNorm needs a momentum that is not None)");
+            }
+            buffers_[input.name] = declaration_.buffers.size();
+            declaration_.buffer({input.name, tensor.sizes, 0, variance, view_of(tensor).clone()});
+        };
+        for (const auto& [mean, variance] : facts.statistics) {
+            if (!facts.written.contains(mean)) continue;
+            add(mean, false);
+            add(variance, true);
+        }
+        for (const size_t k : facts.written) {
+            if (graph.inputs[k].kind == ExportedInput::Kind::constant) {
+                refuse("changes the constant " + graph.inputs[k].name +
+                       " (register it as a buffer)");
+            }
+            add(k, false);
+        }
+    }
+
+    void bind(const ExportedGraph& graph, std::vector<Binding>& bindings) {
+        for (const ExportedInput& input : graph.inputs) {
+            if (input.kind == ExportedInput::Kind::user) {
+                bindings.push_back({Binding::To::user});
+            } else if (input.kind == ExportedInput::Kind::parameter) {
+                bindings.push_back({Binding::To::parameter, parameters_.at(input.name)});
+            } else if (buffers_.contains(input.name)) {
+                bindings.push_back({Binding::To::buffer, buffers_.at(input.name)});
+            } else {
+                bindings.push_back({Binding::To::constant, constants_.size()});
+                constants_.push_back(view_of(file_.tensor_of(graph, input)).clone());
+            }
+        }
+    }
+
+    /// Returns the constants with real numbers of `type` at `place`. One thread makes all calls.
+    const std::vector<torch::Tensor>& constants_on(torch::ScalarType type,
+                                                   torch::Device place) const {
+        std::vector<torch::Tensor>& all = prepared_[{type, place.str()}];
+        for (size_t k = all.size(); k < constants_.size(); ++k) {
+            const torch::Tensor& each = constants_[k];
+            const bool real = each.scalar_type() == torch::kFloat32;
+            all.push_back(each.to(place, real ? type : each.scalar_type()));
+        }
+        return all;
+    }
+
+    /// Returns the batch as the graph reads it: a copy, if the graph changes it.
+    torch::Tensor prepared(const torch::Tensor& input, const Interpreter& interpreter,
+                           size_t number) const {
+        torch::Tensor x = flattens_ ? input.flatten(1) : input;
+        if (file_.manifest.input == ExportManifest::Input::tokens) x = x.to(torch::kInt64);
+        return interpreter.facts().written.contains(number) ? x.clone() : x;
+    }
+
+    torch::Tensor shaped(const torch::Tensor& output) const {
+        if (file_.manifest.classes == 0) return output.flatten();
+        return output.dim() > 2 ? output.flatten(0, -2) : output;
+    }
+
+    /// Returns the initial weights.
+    Weights initial_weights() const {
+        const torch::NoGradGuard no_grad;
+        Weights weights;
+        for (const ParameterInfo& info : declaration_.parameters) {
+            torch::Tensor tensor = torch::empty(info.shape);
+            info.initialise(tensor);
+            weights.parameters.push_back(tensor);
+        }
+        for (const BufferInfo& info : declaration_.buffers) {
+            weights.buffers.push_back(info.values.to(torch::kFloat32, false, /*copy=*/true));
+        }
+        return weights;
+    }
+
+    torch::Tensor zero_samples(const ModelContext& context) const {
+        std::vector<int64_t> shape{kTriedSamples};
+        shape.insert(shape.end(), context.input_shape.begin(), context.input_shape.end());
+        const torch::Tensor zeros =
+            torch::zeros(shape, context.tokens ? torch::kInt64 : torch::kFloat32);
+        return order_ == data::Order::channels_last && shape.size() == 4
+                   ? zeros.contiguous(at::MemoryFormat::ChannelsLast)
+                   : zeros;
+    }
+
+    /// Returns why vmap cannot run the training graph for several replicas at once; "" if it can.
+    std::string stacking_obstacle(const ModelContext& context) const {
+        constexpr int64_t kMostTried = 1 << 24, kReplicas = 2;
+        if (!declaration_.buffers.empty()) {
+            return "operators of the exported model change the buffer " +
+                   declaration_.buffers.front().name + " of one replica";
+        }
+        if (declaration_.draws) return "";  // It has an obstacle of its own.
+        if (layout_of(declaration_).numel() > kMostTried) {
+            return "the exported model has more than " + std::to_string(kMostTried) + " parameters";
+        }
+        Weights weights = initial_weights();
+        for (torch::Tensor& each : weights.parameters) {
+            each = torch::stack({each, each}).requires_grad_(true);
+        }
+        torch::Tensor input = zero_samples(context);
+        input = torch::stack({input, input});
+        const int64_t level = at::functorch::initAndPushDynamicLayer(
+            at::functorch::TransformType::Vmap, kReplicas, at::functorch::RandomnessType::Error);
+        std::string obstacle;
+        try {
+            for (torch::Tensor& each : weights.parameters) {
+                each = at::functorch::makeBatched(each, 0, level);
+            }
+            forward(weights, at::functorch::makeBatched(input, 0, level), true);
+        } catch (const std::exception& error) {
+            const std::string text = error.what();
+            obstacle = "LibTorch's vmap cannot run " + text.substr(0, text.find('\n'));
+        }
+        at::functorch::popDynamicLayerAndDeleteMetadata();
+        return obstacle;
+    }
+
+    /// Computes both graphs for samples of zeros, so that mistakes are reported before a run.
+    void try_out(const ModelContext& context) const {
+        const torch::NoGradGuard no_grad;
+        const Weights weights = initial_weights();
+        const torch::Tensor input = zero_samples(context);
+        const int64_t terms = context.tokens ? input.numel() : kTriedSamples;
+        const int64_t classes = file_.manifest.classes;
+        for (const bool training : {false, true}) {
+            const torch::Tensor output = forward(weights, input, training);
+            const bool fits = classes == 0 ? output.numel() == terms
+                                           : output.dim() == 2 && output.size(0) == terms &&
+                                                 output.size(1) == classes;
+            if (fits) continue;
+            refuse_export((training ? file_.train : file_.eval).where,
+                          "returns " + text_of_shape(output.sizes().vec()) + " numbers for " +
+                              std::to_string(terms) + " labels instead of " +
+                              std::to_string(terms) +
+                              (classes == 0 ? "" : "x" + std::to_string(classes)));
+        }
+    }
+
+    ExportedFile file_;
+    Interpreter train_, eval_;
+    data::Order order_;
+    std::map<std::string, size_t> parameters_, buffers_;  // Numbers in the declaration, by name.
+    std::vector<Binding> train_bindings_, eval_bindings_;
+    std::vector<torch::Tensor> constants_;
+    mutable std::map<std::pair<torch::ScalarType, std::string>, std::vector<torch::Tensor>>
+        prepared_;
+    bool flattens_ = false;  ///< The graph reads a sample as a list of features.
+};
+
+}  // namespace
+
+std::unique_ptr<Model> make_exported_model(const std::string& path, std::string bytes,
+                                           data::Order order, const ModelContext& context) {
+    return std::make_unique<ExportedModel>(read_exported(path, std::move(bytes)), order, context);
+}
+
+}  // namespace dbench::train

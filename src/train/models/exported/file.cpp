@@ -1,0 +1,258 @@
+#include "train/models/exported/file.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "base/error.hpp"
+#include "data/zip.hpp"
+#include "train/models/exported/fields.hpp"
+
+namespace dbench::train {
+namespace {
+
+constexpr const char* kManifest = "extra/dbench.json";
+/// Elements of a tensor that share memory may need this many bytes more than the file holds.
+constexpr int64_t kMostExpanded = int64_t{1} << 28;
+
+int64_t width_of(ElementType type) {
+    switch (type) {
+        case ElementType::uint8:
+        case ElementType::int8:
+        case ElementType::boolean:
+            return 1;
+        case ElementType::int16:
+        case ElementType::float16:
+        case ElementType::bfloat16:
+            return 2;
+        case ElementType::int32:
+        case ElementType::float32:
+            return 4;
+        case ElementType::int64:
+        case ElementType::float64:
+            return 8;
+    }
+    return 0;
+}
+
+ElementType type_of(const Field& number) {
+    const int64_t value = number.integer();
+    for (const ElementType type :
+         {ElementType::uint8, ElementType::int8, ElementType::int16, ElementType::int32,
+          ElementType::int64, ElementType::float16, ElementType::float32, ElementType::float64,
+          ElementType::boolean, ElementType::bfloat16}) {
+        if (value == static_cast<int64_t>(type)) return type;
+    }
+    const bool complex = value >= 9 && value <= 11;
+    number.refuse(complex ? "is a complex type, which replicas cannot hold (rows are real numbers)"
+                          : "is the unknown type " + std::to_string(value));
+}
+
+/// The archive, whose entries lie in one folder.
+class Archive {
+public:
+    Archive(const std::string& path, std::string bytes)
+        : zip_(path, std::move(bytes), {"a .pt2 file", "an exported model", kExportAgain}) {
+        for (const std::string& name : zip_.names()) {
+            if (name.starts_with('/') || ("/" + name + "/").find("/../") != name.npos) {
+                refuse_export(path, "holds an entry outside of the archive");
+            }
+            const std::string folder = name.substr(0, name.find('/') + 1);
+            if (folder.empty() || (!folder_.empty() && folder != folder_)) {
+                refuse_export(path, "holds entries that are not in one folder");
+            }
+            folder_ = folder;
+        }
+    }
+    const std::string& path() const { return zip_.path(); }
+    bool has(const std::string& name) const { return zip_.has(folder_ + name); }
+    std::string read(const std::string& name) const {
+        if (!has(name)) refuse_export(path(), "holds no " + name);
+        return zip_.read(folder_ + name);
+    }
+    base::Json json(const std::string& name) const {
+        return base::parse_json(read(name), place(name));
+    }
+    std::string place(const std::string& name) const { return path() + " (" + name + ")"; }
+
+private:
+    data::Zip zip_;
+    std::string folder_;
+};
+
+std::vector<int64_t> numbers(const Field& list) {
+    std::vector<int64_t> all;
+    for (size_t k = 0; k < list.size(); ++k) all.push_back(list.at(k).at("as_int").size_number());
+    return all;
+}
+
+/// Throws UserError unless all elements are inside the tensor's bytes.
+void check_extent(const ExportedTensor& tensor, const Field& meta) {
+    if (tensor.sizes.size() != tensor.strides.size()) meta.refuse("has sizes without strides");
+    const int64_t width = width_of(tensor.type);
+    const auto held = static_cast<int64_t>(tensor.bytes->size()) / width;
+    const int64_t most = held + kMostExpanded / width;
+    int64_t numel = 1, last = tensor.offset;
+    const bool empty = std::ranges::find(tensor.sizes, 0) != tensor.sizes.end();
+    for (size_t k = 0; k < tensor.sizes.size(); ++k) {
+        const int64_t size = std::max<int64_t>(tensor.sizes[k], 1), stride = tensor.strides[k];
+        if (size > most / numel) meta.refuse("has more elements than its bytes hold");
+        numel *= size;
+        if (empty) continue;
+        if (size > 1 && stride > held / (size - 1)) meta.refuse("reads beyond its bytes");
+        last = std::min(last, held);
+        last += (size - 1) * stride;
+    }
+    if (!empty && last >= held) meta.refuse("reads beyond its bytes");
+}
+
+/// Adds the tensors that the document `config` lists to those in `all`, except names that are
+/// already there. Their bytes are entries in `folder`.
+void read_tensors(const Archive& archive, const std::string& config, const std::string& folder,
+                  std::map<std::string, ExportedTensor>& all) {
+    if (!archive.has(config)) return;
+    const base::Json document = archive.json(config);
+    const Field list = Field(document, archive.place(config) + ": ").at("config");
+    if (!list.json().is_object()) list.refuse("is not an object");
+    std::map<std::string, std::shared_ptr<const std::string>> read;
+    for (const auto& item : list.json().items()) {
+        if (all.contains(item.key())) continue;
+        const Field each(item.value(), list.where() + "/" + item.key());
+        const bool pickled = each.at("use_pickle").flag();
+        if (pickled || !each.holds("tensor_meta")) {
+            each.refuse(
+                "is a pickled object, which only Python can read (it may run any code), such as a "
+                "tensor of a subclass");
+        }
+        const Field meta = each.at("tensor_meta");
+        const std::string entry = folder + each.at("path_name").text();
+        auto& bytes = read[entry];
+        if (!bytes) bytes = std::make_shared<const std::string>(archive.read(entry));
+        ExportedTensor tensor{type_of(meta.at("dtype")),
+                              numbers(meta.at("sizes")),
+                              numbers(meta.at("strides")),
+                              meta.at("storage_offset").at("as_int").size_number(),
+                              meta.at("requires_grad").flag(),
+                              entry,
+                              bytes};
+        if (meta.at("layout").integer() != 7) meta.refuse("is not a dense tensor");
+        check_extent(tensor, meta);
+        all.emplace(item.key(), std::move(tensor));
+    }
+}
+
+template <class E>
+E word(const Field& text, std::initializer_list<std::pair<const char*, E>> words) {
+    std::string names;
+    for (const auto& [name, value] : words) {
+        if (text.text() == name) return value;
+        names += (names.empty() ? "" : ", ") + std::string(name);
+    }
+    text.refuse("is '" + text.text().substr(0, 60) + "' instead of one of " + names);
+}
+
+ExportManifest read_manifest(const Archive& archive) {
+    using M = ExportManifest;
+    if (!archive.has(kManifest)) {
+        refuse_export(archive.path(), "was not written by dbench-export (it holds no " +
+                                          std::string(kManifest) + ")");
+    }
+    const base::Json document = archive.json(kManifest);
+    const Field all(document, archive.place(kManifest) + ": ");
+    M m{};
+    if (all.at("format").integer() != 1) all.at("format").refuse("is not 1");
+    m.train = all.at("train").text();
+    m.eval = all.at("eval").text();
+    const Field input = all.at("input"), output = all.at("output");
+    m.input = word<M::Input>(input.at("kind"), {{"image", M::Input::image},
+                                                {"features", M::Input::features},
+                                                {"tokens", M::Input::tokens}});
+    for (size_t k = 0; k < input.at("shape").size(); ++k) {
+        m.shape.push_back(input.at("shape").at(k).size_number());
+    }
+    m.output = static_cast<size_t>(output.at("index").size_number());
+    if (output.holds("classes")) m.classes = output.at("classes").size_number();
+    m.loss = word<M::Loss>(all.at("loss"),
+                           {{"cross_entropy", M::Loss::cross_entropy}, {"mse", M::Loss::mse}});
+    if ((m.loss == M::Loss::mse) != (m.classes == 0)) {
+        all.at("loss").refuse("does not suit the number of classes");
+    }
+    return m;
+}
+
+const std::map<std::string, ExportedTensor>& tensors_of(const ExportedFile& file,
+                                                        const ExportedGraph& graph,
+                                                        const ExportedInput& input) {
+    const bool weight = input.kind == ExportedInput::Kind::parameter ||
+                        (input.kind == ExportedInput::Kind::buffer && input.persistent);
+    if (weight) return file.weights;
+    return &graph == &file.train ? file.train_constants : file.eval_constants;
+}
+
+/// Throws UserError unless the file holds every tensor that the graph reads.
+void require_tensors(const ExportedFile& file, const ExportedGraph& graph) {
+    size_t users = 0;
+    for (const ExportedInput& input : graph.inputs) {
+        users += input.kind == ExportedInput::Kind::user;
+        if (input.kind == ExportedInput::Kind::user) continue;
+        if (!tensors_of(file, graph, input).contains(input.name)) {
+            refuse_export(graph.where, "reads " + input.name + ", which the file does not hold");
+        }
+    }
+    if (users != 1) {
+        refuse_export(graph.where, "reads " + std::to_string(users) +
+                                       " inputs, but data sets supply one tensor");
+    }
+    const size_t output = file.manifest.output;
+    if (output >= graph.outputs.size() || graph.outputs[output] < 0) {
+        refuse_export(graph.where, "has no output " + std::to_string(output));
+    }
+}
+
+}  // namespace
+
+bool is_real(ElementType type) {
+    return type == ElementType::float16 || type == ElementType::bfloat16 ||
+           type == ElementType::float32 || type == ElementType::float64;
+}
+
+const ExportedTensor& ExportedFile::tensor_of(const ExportedGraph& graph,
+                                              const ExportedInput& input) const {
+    return tensors_of(*this, graph, input).at(input.name);
+}
+
+ExportedFile read_exported(const std::string& path, std::string bytes) {
+    const Archive archive(path, std::move(bytes));
+    ExportedFile file;
+    file.path = path;
+    file.manifest = read_manifest(archive);
+    if (archive.has("byteorder") && archive.read("byteorder") != "little") {
+        refuse_export(path, "holds numbers that are not little-endian");
+    }
+    const auto graph = [&](const std::string& name) {
+        const std::string entry = "models/" + name + ".json";
+        return read_graph(archive.json(entry), archive.place(entry));
+    };
+    file.train = graph(file.manifest.train);
+    file.eval = graph(file.manifest.eval);
+    for (const auto& [name, constants] : {std::pair(file.manifest.train, &file.train_constants),
+                                          {file.manifest.eval, &file.eval_constants}}) {
+        read_tensors(archive, "data/weights/" + name + "_weights_config.json", "data/weights/",
+                     file.weights);
+        read_tensors(archive, "data/constants/" + name + "_constants_config.json",
+                     "data/constants/", *constants);
+    }
+    for (const ExportedGraph* each : {&file.train, &file.eval}) require_tensors(file, *each);
+    std::set<std::string> known;
+    for (const ExportedGraph* each : {&file.train, &file.eval}) {
+        for (const ExportedInput& input : each->inputs) {
+            if (input.kind != ExportedInput::Kind::parameter) continue;
+            if (known.insert(input.name).second) file.parameters.push_back(input.name);
+        }
+    }
+    if (file.parameters.empty()) refuse_export(path, "has no parameters to train");
+    return file;
+}
+
+}  // namespace dbench::train

@@ -1,0 +1,51 @@
+#pragma once  // Private to train/models/exported.
+// Computes an exported graph: calls its operators one after another through LibTorch's dispatcher,
+// so that autograd, autocast and vmap work as for any other model.
+
+#include <torch/torch.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "train/models/exported/graph.hpp"
+
+namespace dbench::train {
+
+/// The facts about a graph and its inputs. Inputs have the numbers of ExportedGraph::inputs.
+struct GraphFacts {
+    std::vector<std::string> unknown;  ///< Operators that LibTorch does not have.
+    bool draws = false;                ///< Some operator draws random numbers.
+    std::set<size_t> written;          ///< Inputs that operators change in place.
+    std::set<size_t> norms;            ///< Inputs that scale or shift in a normalisation.
+    /// The running mean and variance of each BatchNorm.
+    std::vector<std::pair<size_t, size_t>> statistics;
+    std::string
+        unstacked;  ///< The first operator that vmap is not known to run; "": there is none.
+};
+
+class Interpreter {
+public:
+    /// Resolves the operators. `graph` must outlive this object. Operators that are not known are
+    /// listed in facts(), and run() may then not be called. Throws UserError if arguments do not
+    /// suit an operator.
+    explicit Interpreter(const ExportedGraph& graph);
+    ~Interpreter();
+
+    const GraphFacts& facts() const;
+
+    /// Computes output number `output` from the graph's inputs. float32 constants and types are
+    /// replaced by `type`; tensors are made on `place`. `least_normalised`: see Weights. All calls
+    /// come from one thread.
+    torch::Tensor run(std::vector<torch::Tensor> inputs, size_t output, torch::ScalarType type,
+                      torch::Device place, int64_t* least_normalised) const;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dbench::train

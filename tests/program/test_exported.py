@@ -1,0 +1,192 @@
+"""Tests of the model `exported`, on files that tests/fuzz/exported_archive.py writes."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import h5py
+import numpy as np
+import pytest
+from conftest import ROOT
+from results import differences, read
+from together import checked
+
+sys.path.insert(0, str(ROOT / "tests" / "fuzz"))
+
+import exported_archive as archive
+
+MODEL = {"type": "exported", "path": "model.pt2"}
+SHORT = {"model": MODEL, "data": {"type": "shapes", "train": 160, "test": 48, "batch_size": 8},
+         "optimizer": {"type": "sgd", "lr": 0.05, "momentum": 0.9}, "length": {"iterations": 5},
+         "seed": 3}
+
+
+def write(dbench, data, name="model.pt2"):
+    (dbench.folder / name).write_bytes(data)
+
+
+def test_a_linear_model_computes_what_the_built_in_one_does(dbench):
+    """Both start with zeros; all recorded numbers are the same bits."""
+    write(dbench, archive.linear())
+    own = dbench.run(dbench.spec(SHORT, init="zeros"), "own.h5")
+    built_in = dbench.run(dbench.spec(SHORT, init="zeros", model="softmax_regression"), "in.h5")
+    changed = [name for name in differences(own, built_in) if not name.startswith("tensors")]
+    assert changed == []
+    assert [name.decode() for name in read(own, "tensors/name")] == ["fc.weight", "fc.bias"]
+
+
+def test_the_same_bits_on_any_number_of_ranks(dbench):
+    """The model has BatchNorm and dropout; the file is where the spec is, not where runs start."""
+    (dbench.folder / "specs").mkdir()
+    write(dbench, archive.network(), "specs/model.pt2")
+    spec = dbench.spec(SHORT, "specs/spec.json")
+    one = dbench.run(spec, "1.h5")
+    for ranks in (2, 4):
+        assert differences(one, dbench.run(spec, f"{ranks}.h5", ranks=ranks)) == []
+    again = dbench.run(dbench.spec(SHORT, "specs/spec.json", seed=4), "seed.h5")
+    assert "iterations/train_loss" in differences(one, again)
+    with h5py.File(one) as file:
+        inputs = json.loads(file["provenance"][()])["inputs"]
+    assert [each["name"] for each in inputs if each["key"] == "/model"] == ["model.pt2"]
+
+
+@pytest.mark.parametrize("changes, tolerance", [
+    ({"precision": "float64"}, 1e-4), ({"compute": "bfloat16"}, 0.02),
+    ({"model": {**MODEL, "memory_format": "channels_last"}}, 1e-4),
+    ({"evaluate": {"batchnorm": "recalibrate"}}, 0), ({"data": {**SHORT["data"],
+                                                              "accumulate": 2}}, 0.2)])
+def test_other_arithmetic(dbench, changes, tolerance):
+    write(dbench, archive.network(dropout=0.0))
+    plain = dbench.run(dbench.spec(SHORT), "plain.h5")
+    run = dbench.run(dbench.spec({**SHORT, **changes}), "changed.h5")
+    np.testing.assert_allclose(read(run, "iterations/train_loss"),
+                               read(plain, "iterations/train_loss"), rtol=tolerance)
+    assert np.isfinite(read(run, "evaluations/mean_loss")).all()
+    assert differences(plain, run)
+
+
+def test_a_resumed_run_reads_the_same_model(dbench):
+    """Another content of the file is refused; another path to the same content is not."""
+    write(dbench, archive.network())
+    spec = dbench.spec(SHORT, length={"iterations": 8}, checkpoint={"every": {"iterations": 2}})
+    whole = dbench.run(spec, "whole.h5")
+    run = dbench.start("run", spec, "--output", "part.h5", "--quiet", "--set",
+                       '/delays=[{"seconds": 0.3}]')
+    folder = dbench.folder / "part.h5.checkpoints"
+    while run.poll() is None and not any(folder.glob("*")):
+        time.sleep(0.02)
+    run.send_signal(signal.SIGUSR1)
+    assert run.wait(60) == 75
+    write(dbench, archive.network(seed=1))
+    refused = dbench("run", spec, "--output", "part.h5", "--resume", expect=2).stderr
+    assert "model.pt2 has other content" in refused
+    (dbench.folder / "moved").mkdir()
+    write(dbench, archive.network(), "moved/model.pt2")
+    dbench("run", spec, "--output", "part.h5", "--resume", "--quiet", "--set",
+           "/model/path=moved/model.pt2")
+    assert differences(whole, str(dbench.folder / "part.h5")) == []
+
+
+def test_replicas_together_compute_what_they_compute_alone(dbench):
+    """Operators that vmap runs; the others give a reason."""
+    write(dbench, archive.linear(edit=lambda graph: [
+        graph.add("gelu.default", "bent", self="out"), graph.add("mul.Tensor", "twice",
+                                                                 self="bent", other=2.0)]))
+    losses = [read(dbench.run(dbench.spec(SHORT, stacking=way), f"{way}.h5"),
+                   "iterations/train_loss") for way in ("off", "batched")]
+    np.testing.assert_allclose(*losses, rtol=1e-5)
+    write(dbench, archive.network(dropout=0.0))
+    refused = dbench("check", dbench.spec(SHORT, stacking="batched"), expect=2).stderr
+    assert "change the buffer norm.running_mean of one replica" in refused
+
+
+def node(name, **given):
+    return lambda graph: graph.add(name, "more", **given)
+
+
+def flipped(data):
+    return data[:-1] + bytes([data[-1] ^ 1])
+
+
+def replaced(before, after):
+    return lambda data: data.replace(before.encode(), after.encode())
+
+
+CONFIG = "data/weights/train_weights_config.json"
+WRONG = {
+    "not an archive": (b"PK", "is not a .pt2 file (an archive of an exported model)"),
+    "half": (archive.linear()[:-500], "model.pt2"),
+    "no manifest": (archive.linear(changes={"extra/dbench.json": lambda _: None}),
+                    "was not written by dbench-export"),
+    "outside": (archive.linear(changes={"../../evil": lambda _: b""}),
+                "holds an entry outside of the archive"),
+    "pickled": (archive.linear(changes={CONFIG: replaced('"use_pickle": false',
+                                                         '"use_pickle": true')}),
+                "is a pickled object"),
+    "complex": (archive.linear(changes={CONFIG: replaced('"dtype": 7', '"dtype": 10')}),
+                "is a complex type"),
+    "huge": (archive.linear(changes={CONFIG: replaced('"as_int": 3072', '"as_int": 99999999999')}),
+             "reads beyond its bytes"),
+    "beyond": (archive.linear(changes={CONFIG: replaced('"storage_offset": {"as_int": 0}',
+                                                        '"storage_offset": {"as_int": 9}')}),
+               "reads beyond its bytes"),
+    "frozen": (archive.linear(changes={CONFIG: replaced('"requires_grad": true',
+                                                        '"requires_grad": false')}),
+               "frozen parameter fc.weight"),
+    "version": (archive.linear(changes={"models/eval.json": replaced('"major": 8', '"major": 9')}),
+                "is version 9 of torch.export's format"),
+    "undefined": (archive.linear(changes={"models/train.json": replaced(
+        '"name": "flat"}}, "kind', '"name": "lost"}}, "kind')}),
+                  "uses lost before it is computed"),
+    "fixed batch": (archive.linear(batch=4), "accepts only batches of 4 samples"),
+    "classes": (archive.linear(classes=7), "it has 7 classes, but the data have 10"),
+    "shape": (archive.linear(shape=(3, 8, 8)), "it reads samples of 3x8x8, but the data have"),
+    "operators": (archive.linear(edit=lambda graph: [
+        graph.add("no_such.default", "one", self="out"),
+        graph.add("other.Tensor", "two", self="one")]),
+        "(torch.ops.aten.no_such.default, torch.ops.aten.other.Tensor)"),
+    "argument": (archive.linear(edit=node("relu.default", self="out", slope=1.0)),
+                 "has no argument slope"),
+    "type": (archive.linear(edit=node("flatten.using_ints", self="out", start_dim=0.5)),
+             "has an argument start_dim of another type than int"),
+    "size": (archive.linear(edit=node("view.default", self="out", size=[3, 5])),
+             "operator 2, torch.ops.aten.view.default: shape '[3, 5]' is invalid"),
+    "output": (archive.linear(edit=node("flatten.using_ints", self="out", start_dim=0)),
+               "returns 20 numbers for 2 labels instead of 2x10"),
+    "in place": (archive.linear(edit=node("add_.Tensor", self="w_fc_bias", other=1)),
+                 "changes the parameter fc.bias in place"),
+    "random": (archive.linear(edit=node("rand_like.default", self="out")),
+               "draws random numbers"),
+}
+
+
+@pytest.fixture(scope="module")
+def refusals(shared):
+    specs = {}
+    for k, (name, (data, _)) in enumerate(WRONG.items()):
+        folder = shared.folder / f"wrong-{k}"
+        folder.mkdir()
+        write(shared, data, f"wrong-{k}/model.pt2")
+        specs[name] = shared.text(SHORT, model={**MODEL, "path": f"wrong-{k}/model.pt2"})
+    return checked(shared, specs)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_refusals(refusals, name):
+    assert WRONG[name][1] in refusals[name].get("error", "")
+    assert "model.pt2" in refusals[name]["error"]
+
+
+def test_refusals_of_specs(dbench):
+    write(dbench, archive.network())
+    for changes, words in (({"init": "independent"}, "/init: must not be independent"),
+                           ({"model": "exported"}, "/model/path"),
+                           ({"model": {**MODEL, "path": "lost.pt2"}}, "lost.pt2"),
+                           ({"replicas": 2, "stacking": "batched"}, "dropout")):
+        assert words in dbench("check", dbench.spec({**SHORT, **changes}), expect=2).stderr
+    found = json.loads(subprocess.run(
+        dbench.command("check", "--json", "/dev/stdin"), input=dbench.text(SHORT), text=True,
+        cwd=dbench.folder, env=dbench.environment, stdout=subprocess.PIPE, check=True).stdout)
+    assert found["parameters"] == 4 * 27 + 8 + 50 and found["tensors"] == 5

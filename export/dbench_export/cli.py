@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 import tempfile
+import traceback
 from pathlib import Path
 
 from . import __version__
@@ -126,6 +127,11 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         print(f"dbench-export: {error.filename or chosen.output}: {error.strerror or error}: is "
               "the folder there and writable?", file=sys.stderr)
+        return 2
+    except Exception as error:  # of PyTorch, for a model that no check has foreseen
+        traceback.print_exc()
+        print(f"dbench-export: {chosen.source}: PyTorch failed ({type(error).__name__}, see "
+              "above): export parts of the model alone to find the fault", file=sys.stderr)
         return 2
     if not chosen.quiet:
         print(line)

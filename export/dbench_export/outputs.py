@@ -65,6 +65,9 @@ def reduce_outputs(module: nn.Module, sample: torch.Tensor, wanted: str | None) 
         chosen[training] = "" if only and wanted else choose(value, wanted)
         others += [key for key in leaves(value) if training and key != chosen[training]]
 
+    if wanted is not None and set(chosen.values()) == {""}:
+        raise ExportError(f"--logits: forward() returns one tensor, which has no name '{wanted}': "
+                          "leave the option out")
     if chosen != {True: "", False: ""}:
         @functools.wraps(forward)
         def logits(*arguments: Any, **named: Any) -> torch.Tensor:

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from .errors import ExportError, current_place
+from .errors import ExportError, current_place, first_line
 from .inputs import Input
 
 
@@ -127,7 +127,11 @@ def check_training(module: nn.Module, sample: Input, classes: int | None) -> lis
         raise ExportError("forward(): its output does not depend on parameters: remove detach() "
                           "and torch.no_grad()")
     check_backward(loss)
-    loss.backward()
+    try:
+        loss.backward()
+    except RuntimeError as error:
+        raise ExportError(f"forward(): PyTorch cannot compute its gradient ({first_line(error)}): "
+                          "replace operations in place, such as add_, by add") from error
     gradients = {name: each.grad for name, each in module.named_parameters()}
     module.zero_grad(set_to_none=True)
     with torch.no_grad():

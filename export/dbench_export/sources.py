@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from .errors import ExportError, first_line, place_of
+from .errors import ExportError, first_line, is_of_user, place_of
 
 
 def make_module(source: str, classes: int | None, tokens: bool, seed: int) -> nn.Module:
@@ -45,10 +45,13 @@ def _of_file(source: str) -> Callable[[], nn.Module]:
     if not path.is_file():
         raise ExportError(f"{name}: there is no such file: is the path relative to this folder?")
     sys.path.insert(0, str(path.parent))  # the file may import its neighbours
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    other = sys.modules.get(path.stem)
+    taken = other is not None and not is_of_user(getattr(other, "__file__", None) or "")
+    module_name = f"user_{path.stem}" if taken else path.stem  # a file may be called json.py
+    spec = importlib.util.spec_from_file_location(module_name, path)
     assert spec and spec.loader
     python = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = python  # dataclasses and torch look modules up by name
+    sys.modules[module_name] = python  # dataclasses and torch look modules up by name
     try:
         spec.loader.exec_module(python)
     except Exception as error:

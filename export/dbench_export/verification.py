@@ -84,9 +84,9 @@ class Graphs:
         self.programs = programs
         self.tensors: dict[str, torch.Tensor] = {}
         self.node: Any = None  # the node that is being computed
-        copies: dict[int, torch.Tensor] = {}
+        copies: dict[Any, torch.Tensor] = {}  # names of one tensor share a copy
         for name, each in programs["train"].state_dict.items():
-            key = each.untyped_storage().data_ptr() if each.numel() else id(each)
+            key = (each.data_ptr() or id(each), each.shape, each.stride())
             if key not in copies:
                 copies[key] = each.detach().clone().requires_grad_(each.requires_grad)
             self.tensors[name] = copies[key]

@@ -88,6 +88,10 @@ CASES = {
     "wrong output": (module("return {'a': self.fc(x)}"), [*FEATURES, "--logits", "b"],
                      ["returns no 'b'", "a of shape (4, 10)"]),
     "no gradient": (module("return self.fc(x).detach()"), FEATURES, ["remove detach()"]),
+    "no name": (module("return self.fc(x)"), [*FEATURES, "--logits", "a"],
+                ["which has no name 'a'"]),
+    "in place": (module("return self.fc(x).exp().add_(1)"), FEATURES,
+                 ["cannot compute its gradient", "replace operations in place"]),
     "no parameters": ("make = nn.ReLU()", FEATURES, ["no parameters"]),
     "no module": ("def make(): return 3", FEATURES, ["returned int", "torch.nn.Module"]),
     "no function": ("def made(): pass", FEATURES, ["it has no make", "made"]),
@@ -120,3 +124,36 @@ def test_sources_that_do_not_exist(exporter):
     assert "no such file" in exporter("lost.py:make", *FEATURES, expect=2)
     assert "FILE.py:FUNCTION" in exporter("lost", *FEATURES, expect=2)
     assert "torchvision" in exporter("torchvision:no_such_model", *FEATURES, expect=2)
+
+
+def test_a_file_may_have_the_name_of_a_module(exporter):
+    exporter.write(module("return self.fc(x)"), "json.py")
+    exporter("json.py:make", *FEATURES)
+    assert exporter.manifest()["parameters"] == 210
+
+
+def test_unforeseen_errors_end_with_status_2(exporter, monkeypatch):
+    from dbench_export import archive
+
+    def fail(*_):
+        raise ValueError("unforeseen")
+
+    exporter.write(module("return self.fc(x)"))
+    monkeypatch.setattr(archive, "write", fail)
+    assert "PyTorch failed (ValueError" in exporter("mine.py:make", *FEATURES, expect=2)
+    assert not list(exporter.folder.glob("*.pt2"))
+
+
+def test_a_file_that_differs_from_the_module_is_not_stored(exporter, monkeypatch):
+    from dbench_export import archive
+    read = archive.read
+
+    def changed(file):
+        programs = read(file)
+        programs["train"].state_dict["fc.weight"].data[0, 0] += 1
+        return programs
+
+    exporter.write(module("return self.fc(x)"))
+    monkeypatch.setattr(archive, "read", changed)
+    error = exporter("mine.py:make", *FEATURES, expect=2)
+    assert "return self.fc(x)" in error and "is the first operator of the eval() graph" in error

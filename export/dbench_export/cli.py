@@ -109,8 +109,8 @@ def export(chosen: argparse.Namespace) -> str:
             print("dbench-export: note: DBench does not use the other outputs: "
                   f"{', '.join(others)}")
         if unused:
-            print("dbench-export: note: these parameters get no gradient, and keep their values: "
-                  f"{', '.join(unused)}")
+            print("dbench-export: note: only weight decay changes these parameters, because they "
+                  f"get no gradient: {', '.join(unused)}")
     nodes = sum(node.op == "call_function" for node in programs["train"].graph.nodes)
     return (f"{output}: {described['parameters']} parameters in {len(list(module.parameters()))} "
             f"tensors, {nodes} operators; outputs, gradients and buffers are those of the module")

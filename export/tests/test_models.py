@@ -160,7 +160,7 @@ def test_notes(exporter):
     exporter.write(AUXILIARY)
     printed = exporter("mine.py:make", "--input", FEATURES, "--classes", "10", "--logits", "0")
     assert "does not use the other outputs: 1" in printed
-    assert "get no gradient, and keep their values: more.weight, more.bias" in printed
+    assert "they get no gradient: more.weight, more.bias" in printed
 
 
 def test_help_has_examples(capsys):

@@ -57,9 +57,9 @@ no_cuda_because() {
 skipped_tests() { sed -n -E '/^SKIPPED \[|^ *skipped: /p' "$@" | sed 's/^ *//' | sort -u; }
 
 # Prints the skipped tests whose reason is neither a missing GPU, nor a CUDA build that this run did not make, nor
-# missing data if DBENCH_DATA is not set; false if there are none.
+# a library of models that nothing else needs, nor missing data if DBENCH_DATA is not set; false if there are none.
 unexplained_skips() {
-    local fine='no CUDA device|this build has no CUDA|there is a card'
+    local fine='no CUDA device|this build has no CUDA|there is a card|no (torchvision|transformers) in this Python'
     [ -n "${DBENCH_CUDA_PROGRAM:-}" ] || fine+='|no CUDA build|where nvcc is present'
     [ -n "${DBENCH_TORCH_PYTHON:-}" ] || fine+='|DBENCH_TORCH_PYTHON'
     [ -n "${DBENCH_DATA:-}" ] || fine+='|DBENCH_DATA'

@@ -1,0 +1,130 @@
+"""Writes the file of a model, and reads it again. /docs/your-model.md describes its entries."""
+
+import hashlib
+import json
+import platform
+import shutil
+import sys
+import warnings
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from torch.export import ExportedProgram
+from torch.export.pt2_archive._package import load_pt2, package_pt2
+
+from . import verification
+from .errors import ExportError
+from .graphs import draws
+from .inputs import Input
+from .refusals import draw_targets
+
+FORMAT = 1  # of the manifest
+SCHEMA = 8  # the version of torch.export's documents that DBench reads
+
+
+def tied(module: nn.Module) -> list[list[str]]:
+    """Return the groups of names that are one parameter."""
+    names: dict[int, list[str]] = {}
+    for name, each in module.named_parameters(remove_duplicate=False):
+        names.setdefault(id(each), []).append(name)
+    return [group for group in names.values() if len(group) > 1]
+
+
+def digest(module: nn.Module) -> str:
+    """Return the SHA-256 of the bytes of the state_dict, in its order."""
+    total = hashlib.sha256()
+    for each in module.state_dict().values():
+        total.update(_raw(each))
+    return total.hexdigest()
+
+
+def _raw(tensor: torch.Tensor) -> bytes:
+    return tensor.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+
+
+def manifest(module: nn.Module, programs: dict[str, ExportedProgram], source: str, sample: Input,
+             classes: int | None) -> dict[str, Any]:
+    """Return what the program must know about the model in addition to its graphs."""
+    from . import __version__
+    return {
+        "format": FORMAT, "train": "train", "eval": "eval",
+        "input": {"kind": sample.kind, "shape": list(sample.shape)},
+        "output": {"index": 0, "classes": classes},
+        "loss": "mse" if classes is None else "cross_entropy",
+        "source": source,
+        "versions": {"dbench-export": __version__, "torch": torch.__version__,
+                     "python": platform.python_version()},
+        "parameters": sum(each.numel() for each in module.parameters()),
+        "tied": tied(module),
+        "random": draws(programs["train"]),
+        "sha256": digest(module),
+    }
+
+
+def checks(numbers: verification.Numbers, sample: Input,
+           classes: int | None) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Return the manifest's entry `check`, and the tensors that it names, by entry of the archive.
+    They are the module's numbers for one batch, so that others can compare theirs."""
+    tensors = {"input": sample.draw(verification.BATCH, verification.SEED),
+               "targets": draw_targets(sample, verification.BATCH, classes, verification.SEED),
+               "training": numbers.training, "evaluation": numbers.evaluations[1]}
+    described: dict[str, Any] = {
+        "batch": verification.BATCH, "seed": verification.SEED, "loss": numbers.loss.item(),
+        "gradients": {name: {"sum": each.double().sum().item(), "norm": each.double().norm().item()}
+                      for name, each in numbers.gradients.items() if each is not None}}
+    for name, each in tensors.items():
+        described[name] = {"entry": f"check/{name}", "dtype": str(each.dtype).partition(".")[2],
+                           "shape": list(each.shape)}
+    return described, {f"check/{name}": _raw(each) for name, each in tensors.items()}
+
+
+def write(file: Path, programs: dict[str, ExportedProgram], described: dict[str, Any],
+          entries: dict[str, bytes]) -> None:
+    """Write the file. `entries` are stored in addition to those of torch.export."""
+    if sys.byteorder != "little":
+        raise ExportError("this machine stores numbers big-endian: export on another one")
+    both = file.with_name("both")
+    with warnings.catch_warnings(), both.open("wb") as stream:
+        warnings.simplefilter("ignore")
+        package_pt2(stream, exported_programs=dict(programs),
+                    extra_files={"dbench.json": json.dumps(described)})
+    with zipfile.ZipFile(both) as source, zipfile.ZipFile(file, "w") as target:
+        root = source.namelist()[0].partition("/")[0]
+        version = json.loads(source.read(f"{root}/models/train.json"))["schema_version"]
+        if version["major"] != SCHEMA:
+            raise ExportError(f"PyTorch {torch.__version__} writes version {version['major']} of "
+                              f"torch.export's format, but DBench reads version {SCHEMA}: install "
+                              "PyTorch 2.11")
+        _share_weights(source, target, root)
+        for name, each in entries.items():
+            target.writestr(zipfile.ZipInfo(f"{root}/{name}"), each)  # without a date
+    both.unlink()
+
+
+def _share_weights(source: zipfile.ZipFile, target: zipfile.ZipFile, root: str) -> None:
+    """Copy all entries. PyTorch stores the weights of each graph; the copy has those of the train
+    graph, and both graphs refer to them."""
+    config = f"{root}/data/weights/%s_weights_config.json"
+    weights = source.read(config % "train")
+    used = {each["path_name"] for each in json.loads(weights)["config"].values()}
+    for entry in source.infolist():
+        name = entry.filename
+        folder, _, last = name.rpartition("/")
+        if folder == f"{root}/data/weights" and last.startswith("weight_") and last not in used:
+            continue
+        with target.open(zipfile.ZipInfo(name), "w", force_zip64=entry.file_size > 2**31) as copy:
+            if name == config % "eval":
+                copy.write(weights)
+                continue
+            with source.open(entry) as original:
+                shutil.copyfileobj(original, copy)
+
+
+def read(file: Path) -> dict[str, ExportedProgram]:
+    """Return the programs of a file that `write` has written."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return load_pt2(str(file)).exported_programs

@@ -1,0 +1,142 @@
+"""dbench-export: the command line."""
+
+import argparse
+import os
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+from . import __version__
+from .errors import ExportError
+
+EXAMPLES = """\
+examples:
+  dbench-export mine.py:make --input float32[3,32,32] --classes 10 -o mine.pt2
+        # make() returns a torch.nn.Module for images of 10 classes
+  dbench-export lm.py:GPT --input int64[128] --classes 256 -o lm.pt2
+        # a class without arguments; samples are texts of 128 bytes
+  dbench-export fit.py:make --input float32[20] -o fit.pt2
+        # without --classes: real targets, mean squared error
+  dbench-export torchvision:resnet50 --input float32[3,224,224] --classes 1000 -o resnet50.pt2
+  dbench-export gpt2/config.json --input int64[256] --classes 50257 -o gpt2.pt2
+        # a Hugging Face config; the weights are random
+  dbench-export seg.py:make --input float32[3,64,64] --classes 5 --logits out -o seg.pt2
+        # forward() returns a dict
+
+The file then trains without Python: "model": {"type": "exported", "path": "mine.pt2"}
+Exit status: 0 done, 2 the model or the command is at fault (the message says what to change).
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command."""
+    main = argparse.ArgumentParser(
+        prog="dbench-export", epilog=EXAMPLES, allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Write a PyTorch model to a file that `dbench run` trains without Python: its "
+                    "graphs in train() and eval(), and its weights. The file is compared with the "
+                    "module, bit for bit, before it is stored.")
+    main.add_argument("source", metavar="SOURCE",
+                      help="FILE.py:FUNCTION (called without arguments, returns a module), "
+                           "torchvision:NAME, or a config.json of Hugging Face")
+    main.add_argument("--input", required=True, action="append", metavar="DTYPE[SHAPE]",
+                      help="one sample, without the batch: float32[C,H,W] images, float32[D] "
+                           "features, int64[T] tokens")
+    main.add_argument("--classes", type=int, metavar="N",
+                      help="number of classes, or of different tokens. Without it the module "
+                           "returns one real number per sample, and the loss is the mean "
+                           "squared error")
+    main.add_argument("-o", "--output", required=True, metavar="OUT.pt2", help="the file to write")
+    main.add_argument("--loss", choices=("cross_entropy", "mse"),
+                      help="default: cross_entropy with --classes, mse without")
+    main.add_argument("--logits", metavar="NAME",
+                      help="which output of forward() holds the logits or values: a key of a dict, "
+                           "or a position in a tuple")
+    main.add_argument("--seed", type=int, default=0, metavar="N",
+                      help="PyTorch's seed while the module is made (default %(default)s)")
+    main.add_argument("--quiet", action="store_true", help="print only errors")
+    main.add_argument("--version", action="version", version=__version__)
+    return main
+
+
+def export(chosen: argparse.Namespace) -> str:
+    """Write the file, and return one line that describes it."""
+    try:
+        import torch
+    except (ImportError, OSError) as error:
+        raise ExportError(f"Python cannot import torch ({error}): run dbench-export in an "
+                          "environment with PyTorch: pip install -e 'export[torch]'") from error
+    from . import archive, graphs, inputs, outputs, refusals, sources, verification
+
+    if len(chosen.input) > 1:
+        raise ExportError("--input: there are several, but data sets supply one tensor: write a "
+                          "module with one input whose forward() makes the others")
+    if chosen.classes is not None and chosen.classes < 2:
+        raise ExportError("--classes: it must be at least 2: leave it out for real targets")
+    if (chosen.loss or "mse") != "mse" and chosen.classes is None:
+        raise ExportError("--loss cross_entropy: it needs --classes")
+    if chosen.loss == "mse" and chosen.classes is not None:
+        raise ExportError("--loss mse: it has no --classes: leave one of them out")
+    output = Path(chosen.output)
+    if output.suffix != ".pt2":
+        raise ExportError(f"--output: '{output}' does not end in .pt2")
+    if not output.parent.is_dir():
+        raise ExportError(f"--output: {output.parent} is no folder: make it first")
+
+    torch.set_num_threads(1)  # sums of several threads may differ from run to run
+    sample = inputs.read_input(chosen.input[0], chosen.classes)
+    module = sources.make_module(chosen.source, chosen.classes, sample.kind == "tokens",
+                                 chosen.seed)
+    refusals.check_parameters(module)
+    refusals.check_modules(module)
+    example = sample.draw(graphs.BATCH, verification.SEED)
+    others = outputs.reduce_outputs(module, example, chosen.logits)
+    refusals.check_evaluation(module, example)
+    outputs.check_shape(module(example), sample, graphs.BATCH, chosen.classes)
+    unused = refusals.check_training(module, sample, chosen.classes)
+    programs = graphs.export_graphs(module, example)
+    numbers = verification.measure_module(module, sample, chosen.classes)
+    described = archive.manifest(module, programs, chosen.source, sample, chosen.classes)
+    described["check"], entries = archive.checks(numbers, sample, chosen.classes)
+    with tempfile.TemporaryDirectory(prefix=".dbench-export-", dir=output.parent) as folder:
+        written = Path(folder) / output.name
+        archive.write(written, programs, described, entries)
+        verification.compare(module, numbers, archive.read(written), sample, chosen.classes)
+        os.replace(written, output)
+    if not chosen.quiet:
+        if others:
+            print("dbench-export: note: DBench does not use the other outputs: "
+                  f"{', '.join(others)}")
+        if unused:
+            print("dbench-export: note: only weight decay changes these parameters, because they "
+                  f"get no gradient: {', '.join(unused)}")
+    nodes = sum(node.op == "call_function" for node in programs["train"].graph.nodes)
+    return (f"{output}: {described['parameters']} parameters in {len(list(module.parameters()))} "
+            f"tensors, {nodes} operators; outputs, gradients and buffers are those of the module")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command and return the exit status."""
+    chosen = parser().parse_args(arguments)
+    try:
+        line = export(chosen)
+    except ExportError as error:
+        print(f"dbench-export: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"dbench-export: {error.filename or chosen.output}: {error.strerror or error}: is "
+              "the folder there and writable?", file=sys.stderr)
+        return 2
+    except Exception as error:  # of PyTorch, for a model that no check has foreseen
+        traceback.print_exc()
+        print(f"dbench-export: {chosen.source}: PyTorch failed ({type(error).__name__}, see "
+              "above): export parts of the model alone to find the fault", file=sys.stderr)
+        return 2
+    if not chosen.quiet:
+        print(line)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,129 @@
+"""Exports the graphs of train() and eval(), and says what to change if PyTorch cannot."""
+
+import contextlib
+import io
+import logging
+import os
+import re
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import nn
+from torch.export import Dim, ExportedProgram
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+from .errors import ExportError, current_place, first_line, is_of_user, place_of
+
+BATCH = 4  # of the example; the graphs accept every size of a batch
+_CONTROL = {"cond", "while_loop", "map", "map_impl", "scan", "associative_scan", "flex_attention"}
+_NAMESPACES = {"aten", "higher_order"}
+
+
+def export_graphs(module: nn.Module, example: torch.Tensor) -> dict[str, ExportedProgram]:
+    """Return the programs "train" and "eval"; both refer to the module's own tensors."""
+    programs = {}
+    for name in ("train", "eval"):
+        module.train(name == "train")
+        programs[name] = _export(module, example)
+        _check(programs[name])
+    return programs
+
+
+def _export(module: nn.Module, example: torch.Tensor) -> ExportedProgram:
+    fixed: list[str] = []
+    try:
+        with _quiet(), _watch_sizes(fixed):
+            return torch.export.export(module, (example,), strict=False,
+                                       dynamic_shapes=({0: Dim("batch", min=1)},))
+    except Exception as error:
+        raise ExportError(_explain(error, fixed)) from error
+
+
+def _explain(error: Exception, fixed: list[str]) -> str:
+    text, place = str(error), place_of(error)
+    if re.search(r"data-dependent|Data-dependent|DataDependent", type(error).__name__ + text):
+        return (f"{place or 'forward()'}: the Python code depends on the values of a tensor (an "
+                "if, a loop, int(), bool() or .item()), but a graph holds only one way: choose "
+                "with torch.where(condition, a, b), or decide by shapes or self.training")
+    if re.search(r"Constraints violated|specialized it to be a constant|marked batch as dynamic",
+                 text):
+        return (f"{(fixed or [place])[0] or 'forward()'}: the code fixes the batch size to that of "
+                "the example: take it from x.shape[0], or let view() and reshape() find it by -1")
+    if "numpy" in text.lower() or "non-Tensor" in text:
+        return (f"{place or 'forward()'}: the code leaves PyTorch ({first_line(error)}): compute "
+                "with tensors instead of NumPy arrays")
+    return (f"{place or 'forward()'}: torch.export cannot write this ({first_line(error)}): write "
+            "the line with other operators of PyTorch; its own explanation follows\n"
+            + text[:2000])
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Hide what PyTorch prints: dbench-export writes its own message."""
+    logger = logging.getLogger("torch")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+@contextlib.contextmanager
+def _watch_sizes(places: list[str]) -> Iterator[None]:
+    """Append the lines of the user's code at which the size of the batch becomes a constant."""
+    replace = getattr(ShapeEnv, "_set_replacement", None)
+    if replace is None:  # another version of PyTorch: messages name no line
+        yield
+        return
+
+    def watched(self: ShapeEnv, symbol: Any, target: Any, *more: Any, **named: Any) -> Any:
+        if getattr(target, "is_number", False):
+            places.append(current_place())
+        return replace(self, symbol, target, *more, **named)
+
+    ShapeEnv._set_replacement = watched
+    try:
+        yield
+    finally:
+        ShapeEnv._set_replacement = replace
+
+
+def place_of_node(node: Any) -> str:
+    """Return the line of the user's code that made a node of a graph."""
+    lines = re.findall(r'File "([^"]+)", line (\d+), in [^\n]*\n\s+([^\n]+)',
+                       (getattr(node, "meta", None) or {}).get("stack_trace") or "")
+    lines = [line for line in lines if os.path.isfile(line[0])]  # not <code that torch made>
+    if not lines:
+        return ""
+    own = [line for line in lines if is_of_user(line[0])] or lines
+    file, number, code = own[-1]
+    return f"{os.path.relpath(file)}:{number} ({code.strip()})"
+
+
+def _check(program: ExportedProgram) -> None:
+    """Raise ExportError if the graph has an operator that DBench cannot run."""
+    for module in program.graph_module.modules():
+        for node in getattr(getattr(module, "graph", None), "nodes", ()):
+            name = str(node.target)
+            operator = getattr(node.target, "namespace", None)
+            kind = getattr(node.target, "__name__", name)
+            if node.op != "call_function":
+                continue
+            place = place_of_node(node) or "forward()"
+            if kind.split(".")[0] in _CONTROL and operator == "higher_order":
+                raise ExportError(f"{place}: the operator {kind} holds control flow, which DBench "
+                                  "does not run: choose with torch.where, or write the loop out")
+            if operator is not None and operator not in _NAMESPACES:
+                raise ExportError(f"{place}: {name} is no operator of PyTorch itself, so that "
+                                  "DBench does not have it: write it with operators of PyTorch")
+
+
+def draws(program: ExportedProgram) -> list[str]:
+    """Return the names of the graph's operators that draw random numbers."""
+    return sorted({str(node.target) for node in program.graph.nodes
+                   if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())})

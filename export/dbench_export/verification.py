@@ -1,0 +1,232 @@
+"""Compares the graphs of a written file with the module, bit for bit."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import nn
+from torch.export import ExportedProgram
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from .errors import ExportError, first_line, place_of
+from .graphs import place_of_node
+from .inputs import Input
+from .refusals import draw_targets, mean_loss
+
+SEED, BATCH = 1, 3
+_SHOWN = 4  # names of tensors in a message
+
+
+@dataclass
+class Numbers:
+    """All that one batch of a module or a graph gives."""
+
+    evaluations: list[torch.Tensor] = field(default_factory=list)  # of batches of 1, 3 and 7
+    training: torch.Tensor = field(default_factory=lambda: torch.empty(0))
+    loss: torch.Tensor = field(default_factory=lambda: torch.empty(0))
+    gradients: dict[str, torch.Tensor | None] = field(default_factory=dict)
+    buffers: dict[str, torch.Tensor] = field(default_factory=dict)
+
+
+Forward = Callable[[bool, torch.Tensor], torch.Tensor]  # (training, inputs) -> outputs
+
+
+def measure(forward: Forward, parameters: dict[str, torch.Tensor],
+            buffers: dict[str, torch.Tensor], sample: Input, classes: int | None) -> Numbers:
+    """Return the numbers of one model, whose tensors the arguments are. The batches, the targets
+    and dropout follow from SEED."""
+    numbers = Numbers()
+    for batch in (1, BATCH, 7):
+        # Under torch.no_grad() modules such as nn.MultiheadAttention call other operators.
+        numbers.evaluations.append(forward(False, sample.draw(batch, SEED)).detach())
+    torch.manual_seed(SEED)
+    output = forward(True, sample.draw(BATCH, SEED))
+    loss = mean_loss(output, draw_targets(sample, BATCH, classes, SEED), classes)
+    loss.backward()
+    numbers.training, numbers.loss = output.detach(), loss.detach()
+    numbers.gradients = {name: each.grad for name, each in parameters.items()}
+    numbers.buffers = dict(buffers)
+    return numbers
+
+
+def measure_module(module: nn.Module, sample: Input, classes: int | None) -> Numbers:
+    """Return the numbers of the user's module. The module has the same tensors afterwards."""
+    parameters, buffers = dict(module.named_parameters()), dict(module.named_buffers())
+    held = {**parameters, **buffers}
+    before = {name: each.detach().clone() for name, each in held.items()}
+
+    def forward(training: bool, inputs: torch.Tensor) -> torch.Tensor:
+        module.train(training)
+        try:
+            return module(inputs)
+        except Exception as error:
+            raise ExportError(f"{place_of(error) or 'forward()'}: the module fails on a batch of "
+                              f"{len(inputs)} ({first_line(error)}): it must accept batches of "
+                              "every size") from error
+
+    try:
+        numbers = measure(forward, parameters, buffers, sample, classes)
+        numbers.buffers = {name: each.clone() for name, each in buffers.items()}
+        return numbers
+    finally:
+        module.zero_grad(set_to_none=True)
+        with torch.no_grad():
+            for name, each in held.items():
+                each.copy_(before[name])
+
+
+class Graphs:
+    """The programs of a file over one set of tensors."""
+
+    def __init__(self, programs: dict[str, ExportedProgram]) -> None:
+        self.programs = programs
+        self.tensors: dict[str, torch.Tensor] = {}
+        self.node: Any = None  # the node that is being computed
+        copies: dict[Any, torch.Tensor] = {}  # names of one tensor share a copy
+        for name, each in programs["train"].state_dict.items():
+            key = (each.data_ptr() or id(each), each.shape, each.stride())
+            if key not in copies:
+                copies[key] = each.detach().clone().requires_grad_(each.requires_grad)
+            self.tensors[name] = copies[key]
+        self.constants = {name: {key: value.clone() if isinstance(value, torch.Tensor) else value
+                                 for key, value in program.constants.items()}
+                          for name, program in programs.items()}
+
+    def forward(self, training: bool, inputs: torch.Tensor) -> torch.Tensor:
+        """Return the output of one of the two graphs."""
+        name = "train" if training else "eval"
+        program, given = self.programs[name], []
+        for each in program.graph_signature.input_specs:
+            if each.target is None:
+                given.append(inputs)
+            elif each.target in self.tensors:
+                given.append(self.tensors[each.target])
+            else:
+                given.append(self.constants[name][each.target])
+        (output,) = _Watched(program.graph_module, self).run(*given)
+        return output
+
+
+class _Watched(torch.fx.Interpreter):
+    """Remembers the node that is being computed."""
+
+    def __init__(self, module: torch.fx.GraphModule, graphs: Graphs) -> None:
+        super().__init__(module)
+        self.graphs = graphs
+
+    def run_node(self, node: torch.fx.Node) -> Any:
+        self.graphs.node = node
+        return super().run_node(node)
+
+
+def measure_graphs(graphs: Graphs, names: list[str], sample: Input,
+                   classes: int | None) -> Numbers:
+    """Return the numbers of a file's graphs. `names` are those of the module's parameters."""
+    parameters = {name: graphs.tensors[name] for name in names}
+    buffers = {name: each for name, each in {**graphs.constants["train"], **graphs.tensors}.items()
+               if name not in parameters and isinstance(each, torch.Tensor)}
+    return measure(graphs.forward, parameters, buffers, sample, classes)
+
+
+def compare(module: nn.Module, expected: Numbers, programs: dict[str, ExportedProgram],
+            sample: Input, classes: int | None) -> None:
+    """Raise ExportError if numbers of the graphs differ in any bit from the module's, which are
+    `expected`."""
+    graphs = Graphs(programs)
+    found = measure_graphs(graphs, list(expected.gradients), sample, classes)
+    for k, batch in enumerate((1, BATCH, 7)):
+        if not same(expected.evaluations[k], found.evaluations[k]):
+            raise ExportError(_first_difference(module, programs, sample, False, batch))
+    if not same(expected.training, found.training):
+        raise ExportError(_first_difference(module, programs, sample, True, BATCH))
+    wrong = [name for name, each in expected.gradients.items()
+             if not same(each, found.gradients[name])]
+    if wrong:
+        raise ExportError(f"the graph's outputs are those of the module, but the gradients of "
+                          f"{_some(wrong)} differ (a hook or a custom backward pass may change "
+                          "them): remove hooks, and let autograd compute the backward pass")
+    wrong = [name for name, each in expected.buffers.items()
+             if name in found.buffers and not same(each, found.buffers[name])]
+    if wrong:
+        raise ExportError(f"after one forward pass in train(), the buffers {_some(wrong)} of the "
+                          "graph differ from the module's: change buffers by operations in place, "
+                          "such as self.count.add_(1)")
+
+
+def same(a: torch.Tensor | None, b: torch.Tensor | None) -> bool:
+    """Return True if all elements are equal, also those that are not a number."""
+    if a is None or b is None:
+        return a is b
+    return (a.shape == b.shape and a.dtype == b.dtype
+            and torch.allclose(a, b, rtol=0, atol=0, equal_nan=True))
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+@dataclass
+class _Call:
+    """One operator that PyTorch has executed."""
+
+    name: str
+    digest: bytes
+    node: Any
+
+
+class _Recorder(TorchDispatchMode):
+    """Records all operators that are executed, with a digest of their results."""
+
+    def __init__(self, graphs: Graphs | None = None) -> None:
+        super().__init__()
+        self.graphs = graphs
+        self.calls: list[_Call] = []
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (),
+                           kwargs: Any = None) -> Any:
+        result = function(*args, **(kwargs or {}))
+        digest = hashlib.sha256()
+        for each in torch.utils._pytree.tree_leaves(result):
+            if isinstance(each, torch.Tensor):
+                flat = each.detach().contiguous().reshape(-1)
+                digest.update(str(tuple(each.shape)).encode())
+                digest.update(flat.view(torch.uint8).numpy().tobytes())
+        self.calls.append(_Call(str(function), digest.digest(), self.graphs and self.graphs.node))
+        return result
+
+
+def _first_difference(module: nn.Module, programs: dict[str, ExportedProgram], sample: Input,
+                      training: bool, batch: int) -> str:
+    """Return a message that names the first operator whose result differs."""
+    mode = "train()" if training else "eval()"
+    graphs = Graphs(programs)
+    inputs = sample.draw(batch, SEED)
+    held = {name: each.detach().clone() for name, each in module.state_dict().items()}
+    records = []
+    for recorder, run in ((_Recorder(), module.train(training)),
+                          (_Recorder(graphs), lambda given: graphs.forward(training, given))):
+        torch.manual_seed(SEED)
+        with recorder:
+            run(inputs.clone())
+        records.append(recorder.calls)
+    module.load_state_dict(held)
+    eager, graph = records
+    at = 0
+    for call in graph:
+        ahead = [k for k in range(at, len(eager)) if eager[k].name == call.name]
+        if not ahead:  # only the graph has it, as operators that copy a constant
+            continue
+        if eager[ahead[0]].digest != call.digest:
+            place = place_of_node(call.node)
+            return (f"{place or 'forward()'}: {call.name} is the first operator of the {mode} "
+                    f"graph whose result differs from that of the module, for a batch of {batch} "
+                    "(numbers that Python computed during the export are constants in the graph): "
+                    "compute them from tensors, store them in buffers, and draw random numbers by "
+                    "PyTorch")
+        at = ahead[0] + 1
+    return (f"forward(): the output of the {mode} graph differs from that of the module for a "
+            f"batch of {batch}, although every operator agrees (the module may do different things "
+            "in each call): keep no state in Python attributes")

@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "graphs/proof/coincidence.hpp"
 #include "program/commands.hpp"
+#include "program/purposes.hpp"
 #include "program/rank_placement.hpp"
 #include "program/result_plan.hpp"
 #include "program/resume.hpp"
@@ -42,6 +43,64 @@ void print_stages(const graphs::StagedSchedule& staged) {
         }
         std::cout << "\n";
     }
+}
+
+/// The run on the ranks for which `check` plans it.
+struct Planned {
+    comm::Placement placement;
+    train::Estimates estimates;
+    std::optional<int64_t> activation_bytes;  ///< empty: not requested, or not known
+    /// Ranks on this host, if the run would be started as this command was; else 0.
+    int local_ranks = 0;
+
+    std::vector<Hindrance> hindrances(const PreparedRun& s, const std::string& purpose) const {
+        return program::hindrances(purpose, s, placement, local_ranks);
+    }
+};
+
+// Plans the run on as many ranks as the arguments say. Collective.
+Planned planned(comm::World& world, const PreparedRun& s, const RunArguments& arguments) {
+    Planned found;
+    found.placement = s.placement;
+    found.local_ranks = world.local_size();
+    if (arguments.ranks > 0) {
+        if (world.size() > 1) {
+            throw base::UserError("--ranks: " + std::to_string(world.size()) +
+                                  " ranks have been started, and the option plans for ranks that "
+                                  "are not: leave it out, or start one process");
+        }
+        found.placement.ranks = arguments.ranks;
+        found.local_ranks = 0;
+    }
+    run_on_all_ranks(world, [&] {
+        found.estimates = s.session->estimate(found.placement);
+        if (arguments.activations && world.rank() == 0) {
+            found.activation_bytes = s.session->activation_bytes(found.placement);
+        }
+    });
+    return found;
+}
+
+int64_t planned_result_bytes(const PreparedRun& s, const Planned& plan) {
+    return result_bytes(s, plan.placement.ranks - s.placement.ranks);
+}
+
+// The parameter of a symmetric Dirichlet distribution that corresponds to the spec's partition;
+// nothing for other partitions.
+std::optional<double> alpha_per_label(const PreparedRun& s, const data::Heterogeneity& h) {
+    const Json& partition = s.spec.resolved.at("data").at("partition");
+    if (partition.at("type") != "dirichlet" || h.classes == 0) return std::nullopt;
+    return partition.at("alpha").get<double>() / static_cast<double>(h.classes);
+}
+
+std::string convention_text(const PreparedRun& s, const data::Heterogeneity& h) {
+    char text[200];
+    std::snprintf(text, sizeof text,
+                  "alpha is the sum over all labels (Hsu et al. 2019): Dirichlet(%.3g, ..., %.3g) "
+                  "over %lld labels in papers with one value per label",
+                  *alpha_per_label(s, h), *alpha_per_label(s, h),
+                  static_cast<long long>(h.classes));
+    return text;
 }
 
 std::string command_check_text_of(const data::Heterogeneity& h) {
@@ -81,7 +140,26 @@ std::string delays_text(const train::Estimates& e) {
     return text;
 }
 
-void print_text_command_check(const PreparedRun& s, const train::Estimates& e) {
+// Returns the memory of a rank as text: what is counted, and what is not.
+std::string command_check_memory_text(const Planned& plan) {
+    const train::Estimates& e = plan.estimates;
+    const int64_t activations = plan.activation_bytes.value_or(0);
+    std::string text = bytes_text(static_cast<double>(e.memory_bytes + activations));
+    std::string not_counted = activations > 0 ? "" : "activations";
+    if (e.data_bytes == 0) not_counted += not_counted.empty() ? "data" : " and data";
+    if (!not_counted.empty()) text += " plus " + not_counted;
+    const auto include = [&](const std::string& what, int64_t bytes) {
+        if (bytes > 0) text += "; includes " + what + " " + bytes_text(static_cast<double>(bytes));
+    };
+    include("training images", e.data_bytes);
+    include(e.link_message_bytes > 0 ? "messages" : "received rows", e.received_bytes);
+    include("activations (an estimate)", activations);
+    return text;
+}
+
+void print_text_command_check(const PreparedRun& s, const Planned& plan,
+                              const std::vector<std::string>& wanted) {
+    const train::Estimates& e = plan.estimates;
     const auto& layout = s.session->layout();
     std::cout << s.spec.resolved.dump(2) << "\n\n";
     const auto row = [](const char* name, const std::string& value) {
@@ -96,27 +174,21 @@ void print_text_command_check(const PreparedRun& s, const train::Estimates& e) {
     row("iterations", std::to_string(e.iterations) + " (" + std::to_string(e.per_epoch) +
                           " per epoch, with " + of_epoch(load.samples) + " samples" +
                           (load.tokens > 0 ? ", " + of_epoch(load.tokens) + " tokens)" : ")"));
-    row("ranks", std::to_string(s.placement.ranks) + ", " + std::to_string(s.placement.count(0)) +
+    row("ranks", std::to_string(plan.placement.ranks) + ", " +
+                     std::to_string(plan.placement.count(0)) +
                      " replicas on the rank with the most");
     if (s.rank_placement) row("placement", placement_text(s));
-    if (const auto h = s.session->heterogeneity())
+    if (const auto h = s.session->heterogeneity()) {
         row("labels per replica", command_check_text_of(*h));
+        if (alpha_per_label(s, *h)) row("dirichlet", convention_text(s, *h));
+    }
     const auto memory_info = s.device->memory_info();
     row("device",
         s.device->name() +
             (memory_info ? ", " + bytes_text(static_cast<double>(memory_info->free)) + " free of " +
                                bytes_text(static_cast<double>(memory_info->all))
                          : ""));
-    row(memory_info ? "memory on the GPU" : "memory per rank",
-        bytes_text(static_cast<double>(e.memory_bytes)) + " plus activations" +
-            (e.data_bytes > 0
-                 ? "; includes training images " + bytes_text(static_cast<double>(e.data_bytes))
-                 : std::string(" and data")) +
-            (e.received_bytes > 0
-                 ? "; includes " +
-                       std::string(e.link_message_bytes > 0 ? "messages" : "received rows") + " " +
-                       bytes_text(static_cast<double>(e.received_bytes))
-                 : std::string()));
+    row(memory_info ? "memory on the GPU" : "memory per rank", command_check_memory_text(plan));
     if (e.link_message_bytes > 0) {
         row("largest message", bytes_text(static_cast<double>(e.link_message_bytes)) +
                                    " over each link in each direction");
@@ -131,10 +203,14 @@ void print_text_command_check(const PreparedRun& s, const train::Estimates& e) {
     std::snprintf(share, sizeof share, "%.1f %%", 100 * e.evaluation_share);
     row("evaluation", std::string(share) + " of the run's work");
     if (!s.spec.run.delays.empty()) row("delays", delays_text(e));
-    row("result file", bytes_text(static_cast<double>(result_bytes(s))) + " before compression, " +
-                           bytes_text(static_cast<double>(result_bytes(s) / e.iterations)) +
+    const int64_t rows_bytes = planned_result_bytes(s, plan);
+    row("result file", bytes_text(static_cast<double>(rows_bytes)) + " before compression, " +
+                           bytes_text(static_cast<double>(rows_bytes / e.iterations)) +
                            " per iteration");
     row("output", s.spec.output);
+    for (const std::string& purpose : wanted) {
+        row(("compares " + purpose).c_str(), purpose_text(plan.hindrances(s, purpose)));
+    }
     if (s.certificate) std::cout << "\n" << graphs::to_text(*s.certificate);
     if (s.growth) std::cout << stability_text(s.spec.algorithm, *s.growth);
     if (const auto* staged = s.session->staged()) print_stages(*staged);
@@ -155,18 +231,28 @@ Json device_json(const train::Device& device) {
             {"free_bytes", memory_info ? Json(memory_info->free) : Json(nullptr)}};
 }
 
-Json json_of(const PreparedRun& s, const train::Estimates& e,
-             const std::vector<std::string>& warnings) {
+Json comparisons_json(const PreparedRun& s, const Planned& plan) {
+    Json out = Json::object();
+    for (const std::string& purpose : purposes())
+        out[purpose] = to_json(plan.hindrances(s, purpose));
+    return out;
+}
+
+Json json_of(const PreparedRun& s, const Planned& plan, const std::vector<std::string>& warnings) {
+    const train::Estimates& e = plan.estimates;
     Json out;
     out["spec"] = s.spec.resolved;
     out["parameters"] = s.session->layout().numel();
     out["tensors"] = s.session->layout().tensors().size();
+    out["ranks"] = plan.placement.ranks;
     out["memory_bytes_per_rank"] = e.memory_bytes;
+    out["activation_bytes_per_rank"] =
+        plan.activation_bytes ? Json(*plan.activation_bytes) : Json(nullptr);
     out["device"] = device_json(*s.device);
     out["link_message_bytes"] = e.link_message_bytes;
     out["bytes_per_step"] = e.bytes_per_step;
     out["profile_bytes_per_step"] = e.profile_bytes_per_step;
-    out["result_bytes"] = result_bytes(s);
+    out["result_bytes"] = planned_result_bytes(s, plan);
     out["result_bytes_per_rank"] = result_bytes(s, 1) - result_bytes(s);
     out["free_to_change"] = entries_free_to_change(s.spec.resolved);
     out["iterations"] = e.iterations;
@@ -176,6 +262,10 @@ Json json_of(const PreparedRun& s, const train::Estimates& e,
     out["delays"] = s.spec.run.delays.empty() ? Json(nullptr) : delays_json(e);
     const auto labels = s.session->heterogeneity();
     out["partition"] = labels ? json_of(*labels) : Json(nullptr);
+    if (const auto alpha = labels ? alpha_per_label(s, *labels) : std::nullopt) {
+        out["partition"]["alpha_per_label"] = *alpha;
+    }
+    out["comparisons"] = comparisons_json(s, plan);
     out["graph"] = s.certificate ? graphs::to_json(*s.certificate) : Json(nullptr);
     if (s.growth) out["graph"].update(stability_json(s.spec.algorithm, *s.growth));
     if (const auto* staged = s.session->staged()) out["stages"] = stages_json(*staged);
@@ -184,11 +274,12 @@ Json json_of(const PreparedRun& s, const train::Estimates& e,
 }
 
 // Returns the line that describes one of several specs.
-std::string summary(const PreparedRun& s, const train::Estimates& e) {
+std::string summary(const PreparedRun& s, const Planned& plan) {
+    const train::Estimates& e = plan.estimates;
     return std::to_string(s.session->layout().numel()) + " parameters, memory per rank " +
-           bytes_text(static_cast<double>(e.memory_bytes)) + ", sent per step " +
-           bytes_text(e.bytes_per_step) + ", " + std::to_string(e.iterations) + " iterations (" +
-           std::to_string(e.per_epoch) + " per epoch)";
+           bytes_text(static_cast<double>(e.memory_bytes + plan.activation_bytes.value_or(0))) +
+           ", sent per step " + bytes_text(e.bytes_per_step) + ", " + std::to_string(e.iterations) +
+           " iterations (" + std::to_string(e.per_epoch) + " per epoch)";
 }
 
 void warn_of_length(const PreparedRun& s, const train::Estimates& e) {
@@ -224,17 +315,17 @@ std::vector<std::string> warnings_of(const comm::World& world, const PreparedRun
 int check_one(comm::World& world, const RunArguments& arguments, bool json) {
     const PreparedRun s =
         prepare_run(world, read_specs(world, arguments).front(), train::DevicePurpose::planning);
-    const auto estimates = s.session->estimate();
+    const Planned plan = planned(world, s, arguments);
     if (world.rank() != 0) return 0;
-    const auto warnings = warnings_of(world, s, estimates);
+    const auto warnings = warnings_of(world, s, plan.estimates);
     if (json) {
-        std::cout << json_of(s, estimates, warnings).dump(2) << "\n";
+        std::cout << json_of(s, plan, warnings).dump(2) << "\n";
     } else {
-        print_text_command_check(s, estimates);
+        print_text_command_check(s, plan, arguments.purposes);
         std::cout.flush();
     }
     for (const auto& warning : warnings) base::warn(warning);
-    warn_of_length(s, estimates);
+    warn_of_length(s, plan.estimates);
     return 0;
 }
 
@@ -248,12 +339,17 @@ int check_several(comm::World& world, const RunArguments& arguments, bool json) 
         try {
             const PreparedRun s = prepare_run(world, read_specs(world, alone).front(),
                                               train::DevicePurpose::planning);
-            const auto estimates = s.session->estimate();
+            const Planned plan = planned(world, s, alone);
             if (world.rank() != 0) continue;
             if (json) {
-                all[file] = json_of(s, estimates, warnings_of(world, s, estimates));
+                all[file] = json_of(s, plan, warnings_of(world, s, plan.estimates));
             } else {
-                std::cout << file << ": " << summary(s, estimates) << std::endl;
+                std::cout << file << ": " << summary(s, plan);
+                for (const std::string& purpose : arguments.purposes) {
+                    std::cout << "; compares " << purpose << ": "
+                              << purpose_text(plan.hindrances(s, purpose));
+                }
+                std::cout << std::endl;
             }
         } catch (const base::UserError& error) {  // thrown on all ranks
             status = base::kExitUser;

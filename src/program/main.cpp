@@ -14,6 +14,7 @@
 #include "data/byte_pairs.hpp"
 #include "program/commands.hpp"
 #include "program/memory.hpp"
+#include "program/purposes.hpp"
 #include "train/device/device.hpp"
 
 namespace {
@@ -32,6 +33,8 @@ constexpr const char* kCheckExamples = R"(
 Examples:
   dbench check configs/quickstart/D_ring.json
   dbench check spec.json --set /replicas=1008 --json
+  dbench check spec.json --ranks 16 --activations     memory of a rank among 16
+  dbench check spec.json --purpose time               may its times be compared? what permits it?
   dbench check sweep/*.json           print a summary or an error for each spec)";
 constexpr const char* kGraphExamples = R"(
 Examples:
@@ -189,6 +192,19 @@ int dispatch(int argc, char** argv) {
         ->required();
     add_run_options(*check_command, run);
     check_command->add_flag("--json", check_json, "machine-readable output");
+    check_command
+        ->add_option("--ranks", run.ranks,
+                     "plan for this many ranks without starting them (default: the ranks that run)")
+        ->type_name("R")
+        ->check(CLI::Range(1, 1 << 24));
+    check_command->add_flag("--activations", run.activations,
+                            "estimate the memory of activations, from passes of a few samples");
+    check_command
+        ->add_option("--purpose", run.purposes,
+                     "say whether the run can be compared with others in time, accuracy or bytes, "
+                     "and what permits it; may be repeated")
+        ->check(CLI::IsMember(program::purposes()))
+        ->allow_extra_args(false);
     check_command->footer(kCheckExamples);
 
     program::GraphArguments graph;

@@ -30,7 +30,10 @@ struct RunArguments {
     bool resume = false;               ///< continue from the newest checkpoint, if there is one
     bool accept_changed_data = false;  ///< resume even if data or files have changed
     bool quiet = false;
-    std::vector<std::string> command;  ///< argv, for provenance
+    int ranks = 0;                      ///< `check`: the ranks to plan for; 0: those that run
+    bool activations = false;           ///< `check`: estimate the memory of activations
+    std::vector<std::string> purposes;  ///< `check`: comparisons for which the run must serve
+    std::vector<std::string> command;   ///< argv, for provenance
 };
 
 /// Reads, overrides and resolves every spec on rank 0 and returns the results on all ranks. With

@@ -90,6 +90,32 @@ Json with_optimizer_type(Json optimizer) {
     return out;
 }
 
+// Resolves the model. The error about an unknown model says where models of one's own go.
+Json resolve_model(const Json& given) {
+    const auto& entries = family("models").entries;
+    const Json type = given.is_object() && given.contains("type") ? given.at("type") : given;
+    const auto is = [&](const std::string& name) {
+        return std::ranges::any_of(entries, [&](const auto* each) { return each->name == name; });
+    };
+    if (!type.is_string() || is(type.get<std::string>())) {
+        return base::resolve_member(given, "/model", "model", entries);
+    }
+    const auto name = type.get<std::string>();
+    const std::string own =
+        is("exported") ? "to train a PyTorch model of your own, export it with `dbench-export` and "
+                         "give {\"type\": \"exported\", \"path\": ...} (docs/your-model.md)"
+                       : "to add a model of your own, see docs/adding.md";
+    const std::string suffix = std::filesystem::path(name).extension().string();
+    if (name.find('/') != std::string::npos || suffix.starts_with(".p") || suffix == ".onnx") {
+        throw UserError("/model/type: '" + name +
+                        "' is a file, and not the name of a model: " + own);
+    }
+    std::vector<std::string> names;
+    for (const auto* each : entries) names.push_back(each->name);
+    throw UserError("/model/type: unknown model '" + name + "'" + base::suggest_name(name, names) +
+                    " (" + own + ")");
+}
+
 // Returns the value of a key of outer_parameters, or its default. Throws UserError if the key is
 // missing and has no default.
 Json outer(const Json& given, const std::string& key) {
@@ -230,8 +256,7 @@ Spec resolve_known(const Json& given, const std::string& default_name) {
     for (const char* key : {"name", "notes", "replicas", "seed", "precision", "device"}) {
         out[key] = plain[key];
     }
-    out["model"] =
-        base::resolve_member(outer(given, "model"), "/model", "model", family("models").entries);
+    out["model"] = resolve_model(outer(given, "model"));
     out["data"] = data::resolve_data(outer(given, "data"), "/data");
     resolve_method(given, spec);
     out["optimizer"] =

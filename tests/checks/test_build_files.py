@@ -194,8 +194,7 @@ def test_run_starts_ranks_as_this_machine_needs(tmp_path):
     assert "scripts/setup" in start("-n", "4", "ring.json").stderr  # there is no program yet
     executable(tmp_path / "build/dbench", "")
     ring = start("-n", "4", "ring.json", "--overwrite")
-    assert ring.stdout.startswith("mpirun --oversubscribe --bind-to none --allow-run-as-root "
-                                  "--mca btl_tcp_if_include lo -n 4 ")
+    assert ring.stdout.startswith("mpirun --oversubscribe --bind-to none --allow-run-as-root -n 4 ")
     assert ring.stdout.endswith("build/dbench run ring.json --overwrite\n"), ring.stdout
     assert start("-n", "2", "check", "ring.json").stdout.endswith("dbench check ring.json\n")
     for words in (["ring.json"], ["-n", "0", "ring.json"], ["-n", "4"]):

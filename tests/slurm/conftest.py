@@ -53,7 +53,8 @@ case $1 in
         id=$({ cat "$2"; printf '%s\\0' "${@:3}"; } | md5sum | cut -c 1-32)
         echo '{"spec": {"replicas": 4, "id": "'$id'"}, "iterations": 9,'
         echo '"memory_bytes_per_rank": 1, "bytes_per_step": 1, "result_bytes": 1,'
-        echo '"result_bytes_per_rank": 1, "evaluation_share": 0.1,'
+        echo '"result_bytes_per_rank": 1, "evaluation_share": 0.1, "ranks": 1,'
+        echo '"activation_bytes_per_rank": null,'
         echo '"free_to_change": ["/name", "/output"]}' ;;
     run) printf '%s\\0' "$@" >"$DBENCH_NOTES/run.$BASHPID" ;;
     doctor) touch "$2"; echo "  status           ${DBENCH_STATUS:-running}" ;;

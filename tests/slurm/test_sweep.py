@@ -199,6 +199,24 @@ def test_the_plan_says_which_comparisons_are_permitted(sweep):
     assert "accuracy  no: the data has real targets" in sweep("plan")
 
 
+def test_the_plan_has_the_memory_of_the_runs_ranks(sweep):
+    """A rank among four holds a quarter of the replicas, and activations of one pass."""
+    base = {"model": {"type": "mlp", "hidden": [256]}, "graph": "ring", "replicas": 16}
+    memory = {}
+    for ranks in (1, 4, {"replicas_per_rank": 1}):
+        sweep.write({"seed": [1]}, base, ranks=ranks)
+        [run] = sweep.plan()["runs"]
+        said = json.loads(subprocess.run(
+            [PROGRAM, "check", "/dev/stdin", "--json", "--activations", "--ranks",
+             str(run["ranks"])], input=json.dumps({**BASE, **base}), text=True,
+            capture_output=True, check=True).stdout)
+        assert said["ranks"] == run["ranks"] and said["activation_bytes_per_rank"] > 0
+        memory[run["ranks"]] = run["memory"]
+        assert run["memory"] == (said["memory_bytes_per_rank"]
+                                 + said["activation_bytes_per_rank"])
+    assert memory[1] > 3 * memory[4] > 6 * memory[16]
+
+
 def test_the_plan_measures_and_local_says_how_long_the_rest_takes(sweep):
     sweep.write({"seed": [1, 2]},
                 {"graph": "ring", "replicas": 2, "length": {"iterations": 2000}}, ranks=2)

@@ -15,7 +15,7 @@ SPEC = {"name": "a", "device": "cpu", "data": {"type": "shapes", "threads": 1}, 
 
 
 def test_the_size_on_several_ranks_is_what_the_program_says():
-    said = {"result_bytes": 5000, "result_bytes_per_rank": 640, "iterations": 10}
+    said = {"result_bytes": 5000, "result_bytes_per_rank": 640, "iterations": 10, "ranks": 1}
     assert file_bytes(said, 3) == 5000 + 2 * 640 + 80000
 
 
@@ -57,7 +57,7 @@ def test_a_sweep_over_a_free_entry_keeps_its_runs(quick):
 case "$*" in *cuda*) device=cuda ;; *) device=cpu ;; esac
 echo '{"spec": {"replicas": 4, "device": "'$device'"}, "iterations": 9, "bytes_per_step": 1,'
 echo '"memory_bytes_per_rank": 1, "result_bytes": 1, "result_bytes_per_rank": 100,'
-echo '"evaluation_share": 0,'
+echo '"ranks": 1, "activation_bytes_per_rank": null, "evaluation_share": 0,'
 echo '"free_to_change": ["/name", "/output", "/device"]}'
 """)
     plan = quick.write({"/device": ["cpu", "cuda"]}, ranks=3).plan()

@@ -29,7 +29,8 @@ class Run:
         self.iterations = answer["iterations"] if answer else 0
         self.ignored = ignored_entries(answer["free_to_change"], point) if answer else ()
         self.experiment = experiment(self.spec, self.ignored) if answer else None
-        self.memory = answer["memory_bytes_per_rank"] if answer else 0
+        self.memory = (answer["memory_bytes_per_rank"]
+                       + (answer["activation_bytes_per_rank"] or 0)) if answer else 0
         self.evaluation_share = answer["evaluation_share"] if answer else 0
         self.measured = None  # a Measurement of `plan --measure`
         self.sent = answer["bytes_per_step"] * self.iterations if answer else 0
@@ -60,8 +61,10 @@ class Run:
 
 def file_bytes(answer, ranks):
     """Return the approximate size of the result file before compression: the rows as `dbench check`
-    estimates them on one rank, the share of each further rank, and 80 kB that do not grow."""
-    return answer["result_bytes"] + answer["result_bytes_per_rank"] * (ranks - 1) + 80000
+    estimates them, the share of each rank that it was not asked about, and 80 kB that do not
+    grow."""
+    more = ranks - answer["ranks"]
+    return answer["result_bytes"] + answer["result_bytes_per_rank"] * more + 80000
 
 
 class Plan:

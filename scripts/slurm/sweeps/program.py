@@ -13,12 +13,14 @@ from . import axes as axis
 from . import jsonfile
 from .problem import Problem
 from .process import call
+from .text import whole
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 ROOT = os.path.abspath(os.path.join(HERE, "..", "..", ".."))
 NUMBERS = ("memory_bytes_per_rank", "bytes_per_step", "result_bytes", "result_bytes_per_rank",
-           "iterations", "evaluation_share")
-KEPT = ("spec", "free_to_change", *NUMBERS)  # the keys of `dbench check --json` that are used here
+           "iterations", "ranks", "evaluation_share")
+# The keys of `dbench check --json` that are used here.
+KEPT = ("spec", "free_to_change", "activation_bytes_per_rank", *NUMBERS)
 MOST_AT_ONCE = 8  # processes of half a second each; login nodes are shared
 MOST_BASES = 20  # nested bases; the program refuses a cycle of bases
 
@@ -69,6 +71,8 @@ def is_answer(answer):
     free = answer.get("free_to_change")
     if not isinstance(free, list) or not all(isinstance(pointer, str) for pointer in free):
         return False
+    if "activation_bytes_per_rank" not in answer:
+        return False
     numbers = [answer["spec"].get("replicas")] + [answer.get(key) for key in NUMBERS]
     return all(isinstance(value, (int, float)) and value >= 0 for value in numbers)
 
@@ -84,10 +88,9 @@ class Checker:
         status = os.stat(self.program)
         self.common = [self.program, status.st_mtime, status.st_size, os.environ.get("DBENCH_DATA"),
                        os.getcwd()]
-        if isinstance(sweep.base, str):
-            self.common += [sweep.base] + self._contents(sweep.base)
-        else:
-            self.common += self._chain(sweep.base, "")
+        self.chain = (self._contents(sweep.base) if isinstance(sweep.base, str)
+                      else self._chain(sweep.base, ""))  # the base, and the bases that it names
+        self.common += ([sweep.base] if isinstance(sweep.base, str) else []) + self.chain
 
     def _contents(self, path, depth=0):
         return self._chain(jsonfile.read_object(path), path, depth)
@@ -98,6 +101,22 @@ class Checker:
             return [spec]
         base = os.path.join(os.path.dirname(path), spec["base"])
         return [spec] + self._contents(base, depth + 1)
+
+    def _replicas(self, point):
+        """Return the number of replicas of a point if an axis or a spec names it, else None."""
+        for name, value in point.items():
+            if axis.pointer(name) == "/replicas":
+                return value if whole(value) else None
+        for spec in self.chain:
+            if "replicas" in spec:
+                return spec["replicas"] if whole(spec["replicas"]) else None
+        return None
+
+    def _for_ranks(self, replicas):
+        """Return the options that ask about a run on the sweep's ranks; none if it cannot have
+        them."""
+        ranks = self.sweep.ranks_for(replicas) if replicas else 1
+        return ["--ranks", str(ranks)] if replicas and ranks <= replicas else []
 
     def require_cuda(self):
         """Ask once whether the program can train on GPUs; raise Problem if it cannot."""
@@ -119,8 +138,13 @@ class Checker:
     def check(self, base, name, point):
         """Return (what the program prints as a dict, ""), or (None, an error message). The program
         does not get the run's name, so that a change of the template or the output folder needs no
-        new checks."""
-        answer, error = self._ask(base, self._settings(point))
+        new checks. It plans for the sweep's ranks and estimates the memory of activations."""
+        settings = [*self._settings(point), "--activations"]
+        ranks = self._for_ranks(self._replicas(point))
+        answer, error = self._ask(base, settings + ranks)
+        if answer and ranks != self._for_ranks(answer["spec"]["replicas"]):
+            ranks = self._for_ranks(answer["spec"]["replicas"])
+            answer, error = self._ask(base, settings + ranks)
         if answer and self.sweep.on_gpus and answer["spec"].get("device") == "cpu":
             return None, ("/device: \"cpu\", but the sweep file requests GPUs: set \"cuda\" or "
                           "\"auto\", or give \"ranks\" in place of \"gpus\"")

@@ -10,6 +10,7 @@
 #include "base/log.hpp"
 #include "comm/exchange/delivery_operation.hpp"
 #include "comm/exchange/exchange_impl.hpp"
+#include "comm/exchange/receive_bytes.hpp"
 #include "comm/exchange/transfer_operation.hpp"
 #include "comm/mixing/choose_routes.hpp"
 #include "comm/mixing/mixing_context.hpp"
@@ -345,22 +346,7 @@ void Exchange::drain_for_step() {
 }
 
 int64_t Exchange::receive_bytes(graphs::Round round, arena::DType type) const {
-    const auto plan = impl_->plan(round);
-    const bool coded = impl_->coded();
-    int64_t rows = 0, travelling = plan->slots + (coded ? plan->rows_sent : 0);
-    for (const GroupPlan& group : plan->groups) {
-        if (group.local()) continue;
-        int64_t nodes = 0;
-        for (const auto& part : group.parts) nodes += static_cast<int64_t>(part.nodes.size());
-        const auto parts = static_cast<int64_t>(group.parts.size());
-        const auto mine = static_cast<int64_t>(group.parts[group.me].nodes.size());
-        const int64_t chunks = (nodes + parts - 1) / parts;
-        // The mean, this rank's subtrees, and one chunk of all subtrees.
-        rows += 1 + (group.reduces_first() ? mine : 0);
-        travelling += chunks + (coded ? mine : 0);
-    }
-    return impl_->layout.columns() *
-           (rows * arena::size_of(type) + travelling * arena::size_of(impl_->codec, type));
+    return comm::receive_bytes(*impl_->plan(round), impl_->layout, impl_->codec, type);
 }
 
 }  // namespace dbench::comm

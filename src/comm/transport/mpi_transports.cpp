@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/error.hpp"
@@ -285,6 +286,21 @@ void make_tcp_full_duplex() {
     setenv("OMPI_MCA_btl_tcp_flags", "send,inplace,need-ack,need-csum,hetero-rdma", kKeep);
 }
 
+/// Lets Open MPI's TCP links use the loopback interface if all ranks are on one host. Open MPI 5
+/// otherwise prints "Unable to find reachable pairing between local and remote interfaces" for
+/// every pair of ranks on machines whose interfaces it cannot pair, although shared memory carries
+/// the messages. A choice of links or interfaces that the user has made is not modified.
+void use_loopback_on_one_host() {
+    constexpr int kKeep = 0;
+    const char* const all = std::getenv("OMPI_COMM_WORLD_SIZE");
+    const char* const here = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    if (!all || !here || std::string_view(all) != here) return;
+    for (const char* chosen : {"OMPI_MCA_btl", "OMPI_MCA_btl_tcp_if_exclude"}) {
+        if (std::getenv(chosen)) return;
+    }
+    setenv("OMPI_MCA_btl_tcp_if_include", "lo", kKeep);
+}
+
 /// Makes Open MPI sum large rows in a ring on two or three ranks, too. Open MPI uses a ring from
 /// four ranks on; with fewer, ranks send whole rows to one of them and back (libnbc 4.1 and 5.0),
 /// which takes 1.9 and 2.6 times as long as a link needs. A value that the user has set is not
@@ -332,6 +348,7 @@ Membership join_mpi(int64_t piece) {
     } else {
         make_tcp_full_duplex();
         sum_in_ring_on_few_ranks();
+        use_loopback_on_one_host();
         skip_older_exit_handlers();
         watch.next("MPI_Init_thread");
         MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level);

@@ -108,8 +108,10 @@ struct DirichletSpec {
 const base::Section<DirichletSpec>& DirichletSpec::section() {
     static const base::Section<DirichletSpec> keys{
         {base::Parameter::number("alpha", "0.5",
-                                 "large: every replica has the label shares of the whole set; "
-                                 "small: few labels per replica")
+                                 "sum of the parameters over all C labels (Hsu et al. 2019), so "
+                                 "a Dirichlet(a, ..., a) of other papers is alpha = C a: their "
+                                 "0.1 on ten labels is 1 here; large: every replica has the label "
+                                 "shares of the whole set; small: few labels per replica")
              .at_least(1e-6),
          &DirichletSpec::alpha},
     };

@@ -167,7 +167,9 @@ MatrixPtr metropolis_weights(TopologyPtr topology) {
 
 const base::Section<LazySpec>& LazySpec::section() {
     static const base::Section<LazySpec> keys{
-        {base::Parameter::number("lazy", "1", "theta: W <- (1 - theta) I + theta W")
+        {base::Parameter::number("lazy", "1",
+                                 "theta: W <- (1 - theta) I + theta W; 1 leaves W as it is, and "
+                                 "0.5 is the lazy matrix of papers, (I + W) / 2")
              .greater_than(0)
              .at_most(1),
          &LazySpec::lazy},

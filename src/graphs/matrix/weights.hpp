@@ -36,7 +36,7 @@ MatrixPtr fastest_weights(TopologyPtr topology, const std::string& pointer);
 
 /// The key `lazy`.
 struct LazySpec {
-    double lazy;  ///< theta: W <- (1 - theta) I + theta W.
+    double lazy;  ///< theta: W <- (1 - theta) I + theta W. 1 is not lazy.
 
     static const base::Section<LazySpec>& section();
 };

@@ -5,6 +5,7 @@
 
 #include "algorithms/asynchronous/rank_peers.hpp"
 #include "arena/tree.hpp"
+#include "comm/exchange/receive_bytes.hpp"
 #include "train/run/run_facts.hpp"
 
 namespace dbench::train {
@@ -41,8 +42,9 @@ void estimate_exchange(const EstimateInputs& run, Estimates& e) {
         e.bytes_per_step +=
             run.stepper.bytes_of(algorithm.sent(t + 1, round)) / static_cast<double>(rounds);
         if (run.combination.traits.keeps_received_rows) {
-            e.received_bytes = std::max(e.received_bytes,
-                                        run.stepper.exchange().receive_bytes(round, run.plan.type));
+            e.received_bytes = std::max(
+                e.received_bytes, comm::receive_bytes(*schedule, round, run.placement, run.layout,
+                                                      run.codec, run.plan.type));
         }
         if (e.link_message_bytes > 0) {
             e.received_bytes =

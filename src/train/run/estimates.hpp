@@ -35,13 +35,14 @@ struct Estimates {
 
 /// The inputs of an estimate.
 struct EstimateInputs {
-    const comm::Placement& placement;
+    const comm::Placement& placement;  ///< The planned one; it may have more ranks than this run.
     const TrainerPlan& plan;
     const data::BatchPlan& batches;
     const arena::Layout& layout;
     const algorithms::Stepper& stepper;
     const algorithms::Delays& delays;
     const algorithms::Facts& combination;  ///< With the algorithm's traits.
+    arena::Codec codec;                    ///< The codec of rows in messages.
     int64_t buffer_columns;      ///< One replica's BatchNorm statistics and carried state.
     int64_t evaluated_models;    ///< Local models and the mean model.
     int64_t evaluation_samples;  ///< Samples per model in one evaluation.

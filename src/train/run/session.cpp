@@ -13,6 +13,7 @@
 #include "train/passes/capture.hpp"
 #include "train/passes/stacking.hpp"
 #include "train/replicas.hpp"
+#include "train/run/activations.hpp"
 #include "train/run/asynchronous_trainer.hpp"
 #include "train/run/run_facts.hpp"
 #include "train/run/run_plan.hpp"
@@ -171,23 +172,26 @@ struct Session::Impl {
         return {batches.batch_size, std::max<int64_t>(1, classes), classes > 0};
     }
 
-    EstimateInputs estimate_inputs() const {
+    EstimateInputs estimate_inputs() const { return estimate_inputs(placement); }
+    EstimateInputs estimate_inputs(const comm::Placement& assumed) const {
         const int64_t validation = data.validation ? data.validation->size() : 0;
-        return {placement,
+        return {assumed,
                 plan,
                 batches,
                 layout,
                 *stepper,
                 delays,
                 combination,
+                spec.message.rows,
                 buffer_layout_of(*model).columns() + carried_layout_of(*model).columns(),
                 static_cast<int64_t>(evaluation.replicas.size()) + 1,
                 data.test->size() + validation};
     }
 
     /// Decides with the device memory that is free now.
-    Residence find_residence() const {
-        const int64_t local = placement.count(0);  // The rank with most replicas.
+    Residence find_residence() const { return find_residence(placement); }
+    Residence find_residence(const comm::Placement& assumed) const {
+        const int64_t local = assumed.count(0);  // The rank with most replicas.
         const int64_t samples = batches.samples_per_iteration / placement.replicas * local;
         return choose_residence(data_keys.resident, *data.train, options.device, spec.precision,
                                 samples);
@@ -292,6 +296,7 @@ const graphs::Schedule* Session::schedule() const { return impl_->schedule.sched
 const graphs::StagedSchedule* Session::staged() const { return impl_->schedule.staged(); }
 bool Session::asynchronous() const { return impl_->stepper->algorithm().asynchronous(); }
 const std::vector<int64_t>& Session::evaluated() const { return impl_->evaluation.replicas; }
+bool Session::classifies() const { return impl_->data.train->classes() > 0; }
 bool Session::has_validation() const { return impl_->data.validation != nullptr; }
 const std::vector<base::InputDigest>& Session::model_digests() const {
     return impl_->model_digests;
@@ -316,11 +321,28 @@ std::vector<std::pair<std::string, std::string>> Session::data_sizes() const {
 std::optional<data::Heterogeneity> Session::heterogeneity() const {
     return data::heterogeneity(*impl_->data.train, *impl_->partition, impl_->placement.replicas);
 }
-Estimates Session::estimate() {
-    Estimates found = train::estimate(impl_->estimate_inputs());
-    found.data_bytes = impl_->residence.bytes;
+Estimates Session::estimate(const std::optional<comm::Placement>& placement) {
+    const comm::Placement assumed = placement.value_or(impl_->placement);
+    const bool other = assumed.ranks != impl_->placement.ranks;
+    if (other) {
+        algorithms::Facts facts = impl_->combination;
+        facts.ranks->ranks = assumed.ranks;
+        algorithms::require_compatible(facts);
+    }
+    Estimates found = train::estimate(impl_->estimate_inputs(assumed));
+    found.data_bytes = (other ? impl_->find_residence(assumed) : impl_->residence).bytes;
     found.memory_bytes += found.data_bytes;
     return found;
+}
+
+std::optional<int64_t> Session::activation_bytes(const comm::Placement& placement) const {
+    const Impl& s = *impl_;
+    if (s.data_keys.batch_size.unit == data::BatchSize::Unit::tokens) return std::nullopt;
+    const int64_t parts = s.data_keys.accumulate;
+    const PassSizes sizes{(s.batches.batch_size + parts - 1) / parts, s.evaluation.batch_size,
+                          carried_layout_of(*s.model).columns() > 0};
+    const int64_t together = s.spec.stacking == Stacking::off ? 1 : placement.count(0);
+    return together * train::activation_bytes(*s.model, s.spec, *s.data.train, sizes);
 }
 
 std::vector<algorithms::MetricName> Session::metrics() const {

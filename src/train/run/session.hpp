@@ -83,6 +83,7 @@ public:
     bool asynchronous() const;  ///< True if replicas do not wait for each other.
     const std::vector<int64_t>& evaluated() const;  ///< Replicas whose local models are evaluated.
     bool has_validation() const;
+    bool classifies() const;  ///< True if the data has labels; false for real targets.
     std::vector<algorithms::MetricName> metrics() const;  ///< Further metrics of evaluations.
     /// Returns the digest of the file from which the model was made, if there is one.
     const std::vector<base::InputDigest>& model_digests() const;
@@ -94,8 +95,13 @@ public:
     /// Measures how much the replicas' label distributions differ; nothing if the data has no
     /// labels.
     std::optional<data::Heterogeneity> heterogeneity() const;
-    /// Estimates memory, bytes and delays of the run. Collective: creates exchange plans.
-    Estimates estimate();
+    /// Estimates memory, bytes and delays of the run on `placement`, by default that of this
+    /// session. Another placement has as many replicas. Collective: creates exchange plans. Throws
+    /// UserError if the run cannot have so many ranks.
+    Estimates estimate(const std::optional<comm::Placement>& placement = {});
+    /// Estimates the memory of activations on the rank with most replicas, from passes of a few
+    /// samples on the host (activations.hpp). Empty if the size of a batch depends on its samples.
+    std::optional<int64_t> activation_bytes(const comm::Placement& placement) const;
     /// Returns warnings about unusual specs: samples left out, costly evaluation, ...
     std::vector<std::string> warnings(const Estimates& estimates) const;
 

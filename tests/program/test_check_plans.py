@@ -1,0 +1,110 @@
+"""Tests what `check` says before a run: memory on other ranks, activations, what a run can be
+compared in, and what some keys and errors mean."""
+
+import json
+
+import h5py
+import pytest
+
+
+def checked(dbench, spec, *words, **more):
+    return json.loads(dbench("check", spec, "--json", *words, **more).stdout)
+
+
+AWC = {"algorithm": {"type": "dsgd", "order": "combine_while_adapt"}, "implementation": None}
+
+
+@pytest.mark.parametrize("changes", [
+    {}, {**AWC, "graph": "exponential"}, {**AWC, "graph": "complete"},
+    {"algorithm": {"type": "choco", "codec": {"type": "top_k"}}, "graph": "ring",
+     "implementation": None},
+    {"delays": [{"replicas": [0], "seconds": 0.1}]}],
+    ids=["ring", "received rows", "group", "messages", "delays"])
+def test_planned_ranks_are_as_started_ranks(dbench, changes):
+    """Memory, delays and the size of the file agree with those of `mpirun -n 4 dbench check`."""
+    spec = dbench.spec(changes, replicas=8)
+    one, started = checked(dbench, spec), checked(dbench, spec, ranks=4)
+    planned = checked(dbench, spec, "--ranks", 4)
+    assert planned == started and planned["ranks"] == 4
+    assert planned["memory_bytes_per_rank"] < one["memory_bytes_per_rank"]
+    assert "4, 2 replicas on the rank with the most" in dbench("check", spec, "--ranks", 4).stdout
+
+
+def test_impossible_ranks_are_refused(dbench):
+    spec = dbench.spec(replicas=4)
+    assert "replicas" in dbench("check", spec, "--ranks", 5, expect=2).stderr
+    assert "--ranks: 2 ranks have been started" in dbench(
+        "check", spec, "--ranks", 4, ranks=2, expect=2).stderr
+
+
+def test_activations_grow_with_the_batch(dbench):
+    """The hidden layer of 512 numbers is the largest activation of a sample."""
+    def bytes_of(samples, **more):
+        spec = dbench.spec(model={"type": "mlp", "hidden": [512]}, data={
+            "type": "shapes", "train": 4096, "test": 64, "batch_size": samples, **more})
+        return checked(dbench, spec, "--activations")["activation_bytes_per_rank"]
+    few, many = bytes_of(200), bytes_of(1000)
+    assert many - few > 800 * 512 * 4
+    assert bytes_of(1000, accumulate=5) == few
+    spec = dbench.spec(model={"type": "cnn", "width": 4})
+    assert checked(dbench, spec)["activation_bytes_per_rank"] is None
+    assert "plus activations and data" in dbench("check", spec).stdout
+    said = dbench("check", spec, "--activations").stdout
+    assert "plus data; includes activations (an estimate) " in said
+    assert "plus activations" not in said
+
+
+def test_a_purpose_names_what_would_permit_it(dbench):
+    spec = dbench.spec(replicas=4)
+    said = dbench("check", spec, "--purpose", "time", "--purpose", "bytes").stdout
+    [times] = [line for line in said.splitlines() if line.startswith("compares time")]
+    assert times.split("time", 1)[1].strip() == (
+        'no: reproducible reductions (set /reduction to "library"); 4 replicas on 1 rank (start '
+        'one rank per replica)')
+    assert "compares bytes         yes" in said and "compares accuracy" not in said
+    free = checked(dbench, spec, "--set", "reduction=library", "--ranks", 4)["comparisons"]
+    assert free == {"time": [], "accuracy": [], "bytes": []}
+    targets = dbench.spec(model="least_squares", data="regression")
+    [found] = checked(dbench, targets)["comparisons"]["accuracy"]
+    assert found["key"] == "/data"
+    assert "--purpose" in dbench("check", spec, "--purpose", "speed", expect=2).stderr
+
+
+def test_the_convention_of_dirichlet_is_said(dbench):
+    data = {"type": "shapes", "train": 640, "test": 64, "batch_size": 8,
+            "partition": {"type": "dirichlet", "alpha": 1}}
+    spec = dbench.spec(data=data)
+    assert "Dirichlet(0.1, ..., 0.1) over 10 labels" in dbench("check", spec).stdout
+    assert checked(dbench, spec)["partition"]["alpha_per_label"] == pytest.approx(0.1)
+    assert "alpha = C a" in dbench("list", "dirichlet").stdout
+    assert "alpha_per_label" not in checked(dbench, dbench.spec())["partition"]
+
+
+def test_lazy_is_explained_where_it_is_named(dbench):
+    for words in (["list", "ring"], ["list", "schema"]):
+        assert "1 leaves W as it is, and 0.5 is the lazy matrix of papers" in dbench(*words).stdout
+
+
+@pytest.mark.parametrize("model, said", [
+    ("vit.py", "'vit.py' is a file, and not the name of a model"),
+    ("models/vit.pt2", "'models/vit.pt2' is a file"),
+    ("vit", "unknown model 'vit'"),
+    ("resnet21", "did you mean 'resnet20'?")])
+def test_unknown_models_say_where_own_models_go(dbench, model, said):
+    error = dbench("check", dbench.spec(), "--set", f"model={model}", expect=2).stderr
+    assert "/model/type: " in error and said in error and "model of your own" in error
+    if "exported" in dbench("list", "models").stdout.split():
+        assert "dbench-export" in error and '{"type": "exported", "path": ...}' in error
+
+
+@pytest.mark.parametrize("user, expected", [
+    ({}, "lo"), ({"OMPI_MCA_btl_tcp_if_include": "127.0.0.0/8"}, "127.0.0.0/8"),
+    ({"OMPI_MCA_btl": "self,vader,tcp"}, None)], ids=["none", "include", "btl"])
+def test_links_of_one_host_use_the_loopback_interface(dbench, user, expected):
+    """Open MPI 5 complains of interfaces that it cannot pair, otherwise."""
+    path = dbench.run(dbench.spec(length={"iterations": 1}), ranks=2, env=user)
+    with h5py.File(path) as file:
+        variables = json.loads(file["provenance"][()])["environment"]["variables"]
+    if not any(name.startswith("OMPI_") for name in variables):
+        pytest.skip("this MPI is not Open MPI")
+    assert variables.get("OMPI_MCA_btl_tcp_if_include") == expected

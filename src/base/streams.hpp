@@ -50,6 +50,8 @@ enum class PartitionStream : uint64_t {
     by_label_samples = 4,
     by_label_order = 5,
     by_label_shards = 6,  ///< Second word: the round of dealing.
+    class_dirichlet_samples = 7,
+    class_dirichlet_shares = 8,  ///< Second word: the group of replicas.
 };
 
 /// Streams of Purpose::shapes. Second word: the number of the image.

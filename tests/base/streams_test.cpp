@@ -72,6 +72,10 @@ std::optional<uint64_t> pinned_number(PartitionStream stream) {
             return 5;
         case PartitionStream::by_label_shards:
             return 6;
+        case PartitionStream::class_dirichlet_samples:
+            return 7;
+        case PartitionStream::class_dirichlet_shares:
+            return 8;
     }
     return std::nullopt;
 }

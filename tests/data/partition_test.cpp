@@ -90,6 +90,36 @@ TEST_CASE("iid keeps the split and changes the order") {
     CHECK(std::abs(mean - 499.5) < 80);  // Four standard deviations.
 }
 
+TEST_CASE("class_dirichlet distributes each label over few replicas if alpha is small") {
+    const int64_t samples = 4000, replicas = 16;
+    const auto set = test::ten_labels(samples);
+    // The number of labels of which a replica has more than 1 % of its samples, a mean.
+    const auto labels = [&](double alpha, int64_t auxiliary) {
+        const auto partition = test::partition_of(
+            {{"type", "class_dirichlet"}, {"alpha", alpha}, {"auxiliary", auxiliary}}, set,
+            replicas, 1);
+        int64_t found = 0;
+        for (int64_t i = 0; i < replicas; ++i) {
+            REQUIRE(partition->size(i) == samples / replicas);
+            std::vector<int64_t> count(10);
+            for (const int64_t sample : partition->epoch(i, 0)) ++count[set.label(sample)];
+            for (const int64_t each : count) found += each > samples / replicas / 100;
+        }
+        return static_cast<double>(found) / static_cast<double>(replicas);
+    };
+    CHECK(labels(1000, 10) == 10);
+    CHECK(labels(1, 10) < 9);
+    CHECK(labels(1, 10) > 5);
+    CHECK(labels(0.1, 10) < 5);
+    CHECK(labels(0.01, 10) < 3);
+    CHECK(labels(0.01, 10) >= 1);
+    // A single replica as its own group has a random part of all labels.
+    CHECK(labels(0.01, 1) == 10);
+    CHECK_THAT(
+        refusal([&] { labels(1e-6, 16); }),
+        Catch::Matchers::ContainsSubstring("/data/partition/alpha: 1e-06 leaves some of 16"));
+}
+
 TEST_CASE("a batch plan divides the smallest partition") {
     const auto partition = make("contiguous", 103, 4);  // Sizes 25, 26, 26, 26.
     const auto plan = data::plan_batches(size_of(8), *partition, 4);

@@ -53,6 +53,30 @@ class Cnn(nn.Module):
         return self.fc(x.mean((2, 3)))
 
 
+class Vgg11(nn.Module):
+    def __init__(self, shape, classes, width=64, norm="none", dropout=0.5):
+        super().__init__()
+        layers, before = [], shape[0]
+        for factor in (1, 0, 2, 0, 4, 4, 0, 8, 8, 0, 8, 8, 0):
+            if factor == 0:
+                layers.append(nn.MaxPool2d(2))
+                continue
+            after = factor * width
+            layers.append(nn.Conv2d(before, after, 3, padding=1))
+            if norm == "group":
+                layers.append(nn.GroupNorm(8, after))
+            layers.append(nn.ReLU())
+            before = after
+        self.features = nn.Sequential(*layers)
+        linear = nn.Linear(before, classes)
+        self.classifier = linear if norm == "group" else nn.Sequential(
+            nn.Dropout(dropout), nn.Linear(before, before), nn.ReLU(), nn.Dropout(dropout),
+            nn.Linear(before, before), nn.ReLU(), linear)
+
+    def forward(self, x):
+        return self.classifier(self.features(x).flatten(1))
+
+
 class Block(nn.Module):
     def __init__(self, before, after, zero_init=False):
         super().__init__()
@@ -344,6 +368,7 @@ MODELS = {
     "least_squares": LeastSquares,
     "mlp": Mlp,
     "cnn": Cnn,
+    "vgg11": Vgg11,
     "resnet20": SmallResNet,
     "resnet32": ResNet32,
     "resnet56": ResNet56,

@@ -46,6 +46,13 @@ TEST_CASE("Models have the published numbers of parameters") {
     const ModelContext photographs{{3, 224, 224}, 1000};
     CHECK(count(R"("resnet50")", photographs) == 25557032);
     CHECK(count(R"("densenet")", kColour) == 769162);
+    // The weights and biases of the convolutions, and of three linear layers or of one.
+    const int64_t convolutions =
+        9 * (3 * 64 + 64 * 128 + 128 * 256 + 256 * 256 + 256 * 512 + 3 * 512 * 512) + 64 + 128 +
+        2 * 256 + 4 * 512;
+    CHECK(count(R"("vgg11")", kColour) == convolutions + 2 * (512 * 512 + 512) + 512 * 10 + 10);
+    CHECK(count(R"({"type": "vgg11", "norm": "group"})", kColour) ==
+          convolutions + 2 * (64 + 128 + 2 * 256 + 4 * 512) + 512 * 10 + 10);
     // Published: 36.5 M and 8.9 M (Zagoruyko and Komodakis 2016); 1.0 M (Huang et al. 2017).
     CHECK(count(R"("wide_resnet")", kColour) == 36479194);
     CHECK(
@@ -130,6 +137,9 @@ TEST_CASE("Models refuse unsuitable data with a remedy") {
                ContainsSubstring("/model/hidden/1"));
     CHECK_THAT(refusal(R"({"type": "mlp", "hidden": [0]})", kGrey),
                ContainsSubstring("/model/hidden/0"));
+    CHECK_THAT(refusal(R"({"type": "vgg11", "width": 12})", kColour),
+               ContainsSubstring("not a multiple of 8") && ContainsSubstring("use 16"));
+    CHECK_THAT(refusal(R"("vgg11")", {{3, 64, 32}, 10}), ContainsSubstring("32 to 63 pixels"));
     CHECK_THAT(refusal(R"({"type": "cnn", "width": 0})", kGrey), ContainsSubstring("/model/width"));
     CHECK_THAT(refusal(R"("resnet21")", kColour), ContainsSubstring("resnet20"));
     CHECK_THAT(refusal(R"("resnet50")", kGrey), ContainsSubstring("at least 32x32"));

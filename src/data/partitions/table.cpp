@@ -7,7 +7,8 @@ namespace dbench::data {
 // The partitions in the order of the documentation. The row of each, NAME_partition(), is defined
 // in the file of the partition.
 #define DBENCH_PARTITIONS(ROW) \
-    ROW(shuffled) ROW(contiguous) ROW(stream) ROW(iid) ROW(dirichlet) ROW(by_label)
+    ROW(shuffled)              \
+    ROW(contiguous) ROW(stream) ROW(iid) ROW(dirichlet) ROW(class_dirichlet) ROW(by_label)
 
 #define ROW_DECLARED(name) PartitionEntry name##_partition();
 #define ROW_MADE(name) name##_partition(),

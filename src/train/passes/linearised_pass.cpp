@@ -1,7 +1,7 @@
 #include "train/passes/linearised_pass.hpp"
 
 #include "base/error.hpp"
-#include "train/passes/mapped.hpp"
+#include "train/mapped.hpp"
 
 namespace dbench::train {
 namespace {

@@ -1,4 +1,4 @@
-#pragma once  // Private to train/passes.
+#pragma once
 // LibTorch's vmap: one operation for many slices of a tensor.
 
 #include <ATen/functorch/BatchedTensorImpl.h>

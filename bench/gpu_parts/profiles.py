@@ -93,8 +93,8 @@ def kinds_of(rows, iterations):
 
 
 def iterations_in(rows):
-    """Return the number of iterations in a profile with a row for each launch: an iteration launches
-    one update."""
+    """Return the number of iterations in a profile with a row for each launch: an iteration
+    launches one update."""
     updates = sum(kind_of(name) in ("update", "update and averaging") for name, _ in rows)
     if updates == 0:
         raise Stop(FAILED, "the profile has no update, so its iterations cannot be counted")

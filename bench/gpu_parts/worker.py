@@ -8,8 +8,8 @@ one JSON object per line.
 The requests are eager (channels_last), graph (the step and its batch in a torch.cuda.graph),
 compile (torch.compile, mode="reduce-overhead"), ddp (DistributedDataParallel over NCCL with `ranks`
 ranks), ensemble (`replicas` models by torch.func), profile and ceilings. All models train in
-float32 without TF32 (unless "compute" asks for tf32 or bfloat16), with fused SGD and momentum 0.9. The images are in GPU memory, and every
-iteration uses a random batch of them.
+float32 without TF32 (unless "compute" asks for tf32 or bfloat16), with fused SGD and momentum 0.9.
+The images are in GPU memory, and every iteration uses a random batch of them.
 """
 
 import json

@@ -160,7 +160,7 @@ TEST_CASE("Random streams keep their numbers, and no two have the same key") {
     for (const uint64_t word : {0, 1, 2, 3}) {
         CAPTURE(word);
         check_streams<GraphStream>(keys, "GraphStream", 12, word);
-        check_streams<PartitionStream>(keys, "PartitionStream", 6, word);
+        check_streams<PartitionStream>(keys, "PartitionStream", 8, word);
         check_streams<ShapesStream>(keys, "ShapesStream", 2, word);
         check_streams<RegressionStream>(keys, "RegressionStream", 4, word);
     }

@@ -41,6 +41,15 @@ public:
     DBENCH_INLINE void for_rows(int64_t rows, int64_t count, const Work& work) const {
         for (int64_t i = 0; i < rows; ++i) for_each(count, work(i));
     }
+    template <class Read, class Work>
+    DBENCH_INLINE void for_rows(int64_t rows, int64_t count, const Read& read,
+                                const Work& work) const {
+        for (int64_t i = 0; i < rows; ++i) {
+            const auto from = read(i);
+            const auto to = work(i);
+            for_each(count, [=](int64_t c) DBENCH_INLINE_LAMBDA { to(c, from(c)); });
+        }
+    }
     template <int kCount, class Work>
     DBENCH_INLINE void for_some(int64_t count, const Work& work) const {
         for (int64_t c = 0; c < count; c += kCount) {
@@ -54,11 +63,7 @@ public:
     template <class T, class Read, class Work>
     DBENCH_INLINE void for_packs(int64_t rows, int64_t count, const Read& read,
                                  const Work& work) const {
-        for (int64_t i = 0; i < rows; ++i) {
-            const auto from = read(i);
-            const auto to = work(i);
-            for_each(count, [=](int64_t c) DBENCH_INLINE_LAMBDA { to(c, from(c)); });
-        }
+        for_rows(rows, count, read, work);
     }
 
     template <class Value>

@@ -20,11 +20,16 @@ struct ColumnGrid {
         const int64_t begin = columns.begin + index % in_row() * kWidth;
         return {begin, std::min(begin + kWidth, columns.end)};
     }
-    /// Calls work(c), or work(c, read(c)), for the elements or packs c of a part.
+    /// Calls work(c), or work(c, read(c)), for the elements c of a part; c is a pack if `in_packs`.
     template <class T, class Block, class... Work>
-    static DBENCH_INLINE void for_elements(Block& block, const Columns& part, const Work&... work) {
-        block.template for_packs<T>(1, part.count(),
-                                    [=](int64_t) DBENCH_INLINE_LAMBDA { return work; }...);
+    static DBENCH_INLINE void for_elements(Block& block, const Columns& part, bool in_packs,
+                                           const Work&... work) {
+        if (in_packs) {
+            block.template for_packs<T>(1, part.count(),
+                                        [=](int64_t) DBENCH_INLINE_LAMBDA { return work; }...);
+        } else {
+            block.for_rows(1, part.count(), [=](int64_t) DBENCH_INLINE_LAMBDA { return work; }...);
+        }
     }
 };
 
@@ -39,9 +44,11 @@ struct Zero {
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
         const Columns part = grid.part(index);
-        const Elements<T> x(rows.row<T>(grid.row(index)) + part.begin);
-        grid.for_elements<T>(
-            block, part, [=](auto c) DBENCH_INLINE_LAMBDA { x[c] = Value<T, decltype(c)>(T{0}); });
+        T* const row = rows.row<T>(grid.row(index)) + part.begin;
+        const Elements<T> x(row);
+        grid.for_elements<T>(block, part, begins_pack(row), [=](auto c) DBENCH_INLINE_LAMBDA {
+            x[c] = Value<T, decltype(c)>(T{0});
+        });
     }
 };
 
@@ -56,10 +63,13 @@ struct Copy {
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
         const Columns part = grid.part(index);
-        const Elements<const T> x(from.row<T>(grid.row(index)) + part.begin);
-        const Elements<T> out(to.row<T>(grid.row(index)) + part.begin);
+        const T* const source = from.row<T>(grid.row(index)) + part.begin;
+        T* const target = to.row<T>(grid.row(index)) + part.begin;
+        const Elements<const T> x(source);
+        const Elements<T> out(target);
         grid.for_elements<T>(
-            block, part, [=](auto c) DBENCH_INLINE_LAMBDA { return x[c]; },
+            block, part, begins_pack(source) && begins_pack(target),
+            [=](auto c) DBENCH_INLINE_LAMBDA { return x[c]; },
             [=](auto c, auto value) DBENCH_INLINE_LAMBDA { out[c] = value; });
     }
 };
@@ -76,10 +86,12 @@ struct Scale {
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
         const Columns part = grid.part(index);
-        const Elements<T> x(rows.row<T>(grid.row(index)) + part.begin);
+        T* const row = rows.row<T>(grid.row(index)) + part.begin;
+        const Elements<T> x(row);
         const T by = factor;
         grid.for_elements<T>(
-            block, part, [=](auto c) DBENCH_INLINE_LAMBDA { return Value<T, decltype(c)>(x[c]); },
+            block, part, begins_pack(row),
+            [=](auto c) DBENCH_INLINE_LAMBDA { return Value<T, decltype(c)>(x[c]); },
             [=](auto c, auto value) DBENCH_INLINE_LAMBDA { x[c] = value * by; });
     }
 };

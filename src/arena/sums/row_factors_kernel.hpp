@@ -90,10 +90,12 @@ struct ScaleEach {
         const Columns part = grid.part(index);
         const int64_t row = grid.row(index);
         if (factors[row] == 1) return;
-        const Elements<T> x(rows.row<T>(row) + part.begin);
+        T* const start = rows.row<T>(row) + part.begin;
+        const Elements<T> x(start);
         const T by = static_cast<T>(factors[row]);
         grid.for_elements<T>(
-            block, part, [=](auto c) DBENCH_INLINE_LAMBDA { return Value<T, decltype(c)>(x[c]); },
+            block, part, begins_pack(start),
+            [=](auto c) DBENCH_INLINE_LAMBDA { return Value<T, decltype(c)>(x[c]); },
             [=](auto c, auto value) DBENCH_INLINE_LAMBDA { x[c] = value * by; });
     }
 };

@@ -81,6 +81,7 @@ class Vgg11 : public Model {
 public:
     Vgg11(const VggSpec& spec, const ModelContext& context)
         : dropout_(declaration_, dropout(spec)) {
+        declaration_.stacks = !spec.group_norm;  // vmap does not run GroupNorm in C++.
         int64_t in = context.input_shape[0], k = 0;
         for (const int64_t factor : {1, 0, 2, 0, 4, 4, 0, 8, 8, 0, 8, 8, 0}) {  // 0: pooling
             pooled_.push_back(factor == 0);

@@ -392,7 +392,8 @@ Weights Executor::Impl::weights_at(const char* weights, int64_t i) const {
 void Executor::linearise(const char* weights, int64_t i, const data::Batch& batch,
                          const algorithms::Linearised& out, algorithms::Timers& timers) const {
     const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
-    const bool together = !impl_->place.is_cpu() && impl_->model.declaration().stacks;
+    const Declaration& declared = impl_->model.declaration();
+    const bool together = !impl_->place.is_cpu() && declared.stacks && declared.buffers.empty();
     (together ? linearise_together : train::linearise)(impl_->model, impl_->weights_at(weights, i),
                                                        batch, impl_->place, out);
 }

@@ -18,7 +18,7 @@ void linearise(const Model& model, Weights weights, const data::Batch& batch, to
 /// Computes the same for all samples together: one backward pass per output, with a copy of the
 /// parameters for each sample. This is faster on a GPU, where the passes of single samples would
 /// launch many tiny kernels. Additions within a sample may have another order. LibTorch's vmap must
-/// be able to run the model (Declaration::stacks).
+/// be able to run the model (Declaration::stacks), and the model must have no buffers.
 void linearise_together(const Model& model, Weights weights, const data::Batch& batch,
                         torch::Device place, const algorithms::Linearised& out);
 

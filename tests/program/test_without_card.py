@@ -177,7 +177,7 @@ def test_auto_avoids_stacking_without_memory(card):
 
 
 def test_more_replicas_than_a_block_has_room_for_are_refused(card):
-    said = card({"many": {**MANY, "replicas": 3000}}, expect=2)
+    said = card({"many": {**MANY, "replicas": 4000}}, expect=2)
     assert "shared memory" in said and "fewer replicas" in said
 
 
@@ -419,9 +419,10 @@ def test_rows_have_priority_over_cached_memory(card):
 @pytest.mark.parametrize("words", [["check", "--quick"],
                                    ["time", "--rounds", "1", "--rows", "2", "--columns", "4096"]])
 def test_the_kernel_benchmark_completes(card, words):
-    """The bits differ, because nothing is computed."""
+    """Both fail, because nothing is computed: the bits differ, and a kernel that moves many rows
+    takes no longer than a copy."""
     done = card.call(*words, program=LIBRARIES.parent.parent / "bench" / "bench_gpu_kernels",
-                     expect=1 if words[0] == "check" else 0)
+                     expect=1)
     assert card.refusals() == [] and card.count("kernels of dbench") > 100
     assert done.stdout.strip().split("\n")[-1].split("\t")[0] in (
         "approach by residues of 4 bits", "plain copy")

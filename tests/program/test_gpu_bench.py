@@ -253,7 +253,7 @@ def test_all_steps_are_in_one_plan_of_a_quarter_of_an_hour(bench):
     plan = [step for step in sections.plan(bench)
             if step.section in sections.chosen([], several=False)]
     assert sum(step.seconds for step in plan) < 20 * 60
-    assert len({(step.section, step.name) for step in plan}) == len(plan) == 35
+    assert len({(step.section, step.name) for step in plan}) == len(plan) == 45
     assert {step.section for step in plan} == set(sections.SECTIONS) - {"ranks"}
     names = [step.name for step in plan]
     # A call that ends early should have two rounds of each case, not five of one case.
@@ -271,7 +271,7 @@ def test_every_case_of_the_program_is_a_spec(dbench, bench):
                 specs[-1].write_text(json.dumps({**side.spec, "length": {"iterations": 4},
                                                  "evaluate": {"every": {"iterations": 2}}}))
     found = json.loads(dbench("check", *specs, "--json").stdout)
-    assert len(found) == len(specs) == 7
+    assert len(found) == len(specs) == 9
 
 
 def test_a_time_records_how_it_was_measured(dbench, tmp_path):

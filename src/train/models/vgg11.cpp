@@ -53,8 +53,10 @@ public:
                group_norm ? uniform(1 / std::sqrt(9.0 * static_cast<double>(in))) : constant(0)})) {
         if (!group_norm) return;
         const std::string norm = module_name(k + 1);
-        norm_.emplace(d.parameter({norm + ".weight", {out}, arena::TensorKind::norm, constant(1)}),
-                      d.parameter({norm + ".bias", {out}, arena::TensorKind::norm, constant(0)}));
+        const int weight =
+            d.parameter({norm + ".weight", {out}, arena::TensorKind::norm, constant(1)});
+        const int bias = d.parameter({norm + ".bias", {out}, arena::TensorKind::norm, constant(0)});
+        norm_.emplace(weight, bias);
     }
 
     torch::Tensor operator()(const Weights& w, const torch::Tensor& input) const {

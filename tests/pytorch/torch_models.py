@@ -72,6 +72,11 @@ class Vgg11(nn.Module):
         self.classifier = linear if norm == "group" else nn.Sequential(
             nn.Dropout(dropout), nn.Linear(before, before), nn.ReLU(), nn.Dropout(dropout),
             nn.Linear(before, before), nn.ReLU(), linear)
+        if norm == "none":  # RelaySGD's code begins with N(0, 2 / (9 out)) and biases of 0
+            for each in self.features:
+                if isinstance(each, nn.Conv2d):
+                    nn.init.normal_(each.weight, std=(2 / (9 * each.out_channels))**0.5)
+                    nn.init.zeros_(each.bias)
 
     def forward(self, x):
         return self.classifier(self.features(x).flatten(1))

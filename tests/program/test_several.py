@@ -40,7 +40,9 @@ def alone(shared):
 
 @pytest.mark.parametrize("ranks", [None, 4])
 def test_each_run_is_as_if_alone(dbench, alone, ranks):
+    start = time.monotonic()
     dbench("run", *write(dbench, SPECS), "--output", "together", "--quiet", ranks=ranks)
+    seconds = time.monotonic() - start
     for name in SPECS:
         together = dbench.folder / "together" / f"{name}.h5"
         assert differences(alone[name], together) == []
@@ -49,7 +51,7 @@ def test_each_run_is_as_if_alone(dbench, alone, ranks):
             assert json.loads(a["spec"][()]) == json.loads(b["spec"][()])
             assert len(b["ranks/host"]) == (ranks or 1)
         begun, ended = (read(together, "evaluations/elapsed")[k] for k in (0, -1))
-        assert 0 < begun < ended < 60
+        assert 0 < begun < ended < seconds
     assert {path.stem for path in (dbench.folder / "together").iterdir()} == set(SPECS)
 
 

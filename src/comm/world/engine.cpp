@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/error.hpp"
 #include "comm/wait.hpp"
 
 namespace dbench::comm {
@@ -53,6 +54,11 @@ void Engine::start(std::shared_ptr<OperationInFlight> operation, bool now) {
         if (waiting_ > 0) return;
     }
     changed_.notify_all();
+}
+
+void Engine::check_halted() {
+    const std::lock_guard lock(mutex_);
+    if (stop_) throw base::RunError("the exchange was halted after an earlier failure");
 }
 
 std::vector<std::shared_ptr<OperationInFlight>> Engine::in_flight() {

@@ -59,6 +59,11 @@ public:
     /// Stops advancing operations, after a failure: their rows may then be freed. Keeps the
     /// operations' own memory until the process ends, because a transport may still write into it.
     void halt();
+    /// True if the caller is the progress thread.
+    bool on_progress_thread() const { return std::this_thread::get_id() == thread_.get_id(); }
+    /// Throws RunError after `halt`. A step that waits on the progress thread calls it, so that
+    /// `halt` need not wait for the step's deadline.
+    void check_halted();
     /// Returns the operations in the list.
     std::vector<std::shared_ptr<OperationInFlight>> in_flight();
     /// Advances all operations; returns true if `operation`, in the list or not, is done. Rethrows

@@ -220,11 +220,16 @@ void World::Impl::check_failures() {
 
 void World::Impl::wait(const std::string& what, const std::function<bool()>& done,
                        const std::function<std::vector<int>()>& awaited_ranks, double seconds) {
+    const double limit = seconds > 0 ? seconds : deadline;
+    if (engine.on_progress_thread()) {
+        // Control messages belong to the thread of the program, which hears of failures meanwhile.
+        return comm::wait({what, done, awaited_ranks, [this] { engine.check_halted(); }, limit});
+    }
     const ControlMessages::Waiting waiting(control_messages, awaited_ranks);
     const auto check = [this] { check_failures(); };
     const auto diagnose_stall = [&] { return control_messages.diagnose_stall(done, check); };
     try {
-        comm::wait({what, done, awaited_ranks, check, seconds > 0 ? seconds : deadline,
+        comm::wait({what, done, awaited_ranks, check, limit,
                     size() > 1 ? std::function<StallDiagnosis()>(diagnose_stall) : nullptr});
     } catch (const Stalled&) {
         failed = true;

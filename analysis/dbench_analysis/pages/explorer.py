@@ -14,7 +14,7 @@ from .html import asset, text
 SETTINGS = ("status", "seed", "lr", "replicas", "epochs")
 
 FACTS = ("name", "status", "implementation", "algorithm", "graph", "graph_label", "replicas",
-         "seed", "model", "data", "partition", "precision", "optimizer", "lr", "momentum",
+         "seed", "model", "data", "partition", "alpha", "precision", "optimizer", "lr", "momentum",
          "batch_size", "batch", "iterations", "epochs", "degree", "accuracy_min",
          "accuracy_median", "accuracy_max", "accuracy_mean_model", "loss_mean_model", "variance",
          "variance_early", "consensus", "bytes")

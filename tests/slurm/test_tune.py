@@ -212,7 +212,8 @@ def test_commands_refuse_files_and_options_that_they_would_ignore(sweep, inside)
 
 
 def test_the_real_program_is_tuned(sweep):
-    sweep.write(SPEC["axes"], SPEC["base"],
+    # The rate 1.0 is in the grid: the program stores it as it likes, and it is the same number.
+    sweep.write(SPEC["axes"], {**SPEC["base"], "optimizer": {"type": "sgd", "lr": 0.5}},
                 tune={"seeds": [101], "final_seeds": [1, 2], "factors": [0.5, 1, 2], "extend": 0})
     said = sweep("tune", "local", "--jobs", 2)
     assert "3 runs now, 2 follow" in said and "5 runs done" not in said
@@ -225,6 +226,15 @@ def test_the_real_program_is_tuned(sweep):
         assert file["evaluations/mean_accuracy"][-1] >= 0
         assert json.loads(file["spec"][()])["data"]["validation"] == 64
     assert "runs now" not in sweep("tune", "local")
+
+
+def test_the_program_is_asked_once_about_each_method(quick, inside):
+    quick.write({"graph": ["ring", "complete"]}, SPEC["base"], tune={"key": "/rate"})
+    stand_in(quick, "dbench", (quick.folder / "bin/dbench").read_text().replace(
+        '"replicas": 4,', '"replicas": 4, "rate": 1, "data": {"validation": 9},'))
+    status, out, said = inside(quick, "tune", "plan")
+    assert status == 0 and "20 can run now, 12 follow" in out, said
+    assert len((quick.folder / "notes/asked").read_text().split()) == 2
 
 
 def test_slurm_gets_the_trials_first(sweep, inside):

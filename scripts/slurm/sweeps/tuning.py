@@ -8,6 +8,7 @@ then runs of fresh seeds at the chosen rate.
 import collections
 import copy
 import math
+import os
 
 from . import axes as axis
 from .plan import Plan
@@ -31,6 +32,7 @@ def value_at(spec, pointer):
 class Method:
     """One point of the sweep's axes, whose rate is tuned.
 
+    answer     what `dbench check` prints about it
     rates      the grid, which may grow; lowest first
     extended   how often it grew
     means      {rate: mean of the metric over the seeds of the trials, on the validation set} of the
@@ -40,8 +42,8 @@ class Method:
     runs       {(rate, seed): run}
     """
 
-    def __init__(self, name, point, base, factors):
-        self.name, self.point, self.base = name, point, base
+    def __init__(self, name, point, answer, base, factors):
+        self.name, self.point, self.answer = name, point, answer
         self.rates = sorted({rounded(base * factor) for factor in factors})
         self.extended, self.means, self.chosen, self.at_edge, self.runs = 0, {}, None, "", {}
 
@@ -49,6 +51,33 @@ class Method:
         """Return whether no rate has a finite mean, although all trials are complete."""
         return len(self.means) == len(self.rates) and not any(map(math.isfinite,
                                                                   self.means.values()))
+
+
+class Answers:
+    """Takes the place of Checker. The program was asked once about each method: its answer about a
+    run of the method differs in the rate and the seed only."""
+
+    def __init__(self, sweep, answers, key):
+        self.sweep, self.answers, self.key = sweep, answers, key
+
+    def require_cuda(self):
+        """Do nothing: the checker of the methods has asked."""
+
+    def keep(self):
+        """Do nothing: the checker of the methods has kept its answers."""
+
+    def check_all(self, _):
+        """Yield (name, point, answer, error) for each point, in order."""
+        for name, point in self.sweep.points:
+            answer = copy.deepcopy(self.answers[name])
+            *above, last = self.key.split("/")[1:]
+            place = answer["spec"]
+            for key in above:
+                place = place[key]
+            place[last] = point[self.key]
+            answer["spec"].update(name=name, seed=point["seed"],
+                                  output=os.path.join(self.sweep.output, name + ".h5"))
+            yield name, point, answer, ""
 
 
 class Tuning:
@@ -82,7 +111,8 @@ class Tuning:
                 raise Problem(f"{self.sweep.path}: {name}: {self.rates.key}",
                               f"{shown(str(base))} is no number above 0, so it has no multiples",
                               "correct \"key\" under \"tune\"")
-            found.append(Method(name, point, base, self.rates.factors))
+            found.append(Method(name, point, answer, base, self.rates.factors))
+        checker.keep()
         return found
 
     def _run_name(self, method, rate, seed):
@@ -103,7 +133,7 @@ class Tuning:
 
     def _plan(self):
         """Make the plan of all runs that are known so far, and give each method its runs."""
-        places = {}
+        places, answers = {}, {}
         self.sweep.points = []
         for method in self.methods:
             for rate, seed in self._keys(method):
@@ -111,9 +141,10 @@ class Tuning:
                 point = collections.OrderedDict(method.point)
                 point.pop(self.rates.key, None)
                 point[self.rates.key], point["seed"] = rate, seed
-                places[name] = (method, rate, seed)
+                places[name], answers[name] = (method, rate, seed), method.answer
                 self.sweep.points.append((name, point))
-        self.plan = Plan(self.sweep, results=self.results)
+        self.plan = Plan(self.sweep, results=self.results,
+                         checker=Answers(self.sweep, answers, self.rates.key))
         if self.plan.duplicates:
             raise Problem(f"{self.sweep.path}: /axes", "{} and {} are the same run, so two methods "
                           "are one".format(*self.plan.duplicates[0]), "\"exclude\" one of them")

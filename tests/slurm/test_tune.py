@@ -235,6 +235,12 @@ def test_the_program_is_asked_once_about_each_method(quick, inside):
     status, out, said = inside(quick, "tune", "plan")
     assert status == 0 and "20 can run now, 12 follow" in out, said
     assert len((quick.folder / "notes/asked").read_text().split()) == 2
+    status, out, _ = inside(quick, "tune", "plan", "--json")
+    found = json.loads(out)
+    assert found["counts"] == {"methods": 2, "runs": 20, "complete": 0, "to_do": 20, "later": 12,
+                               "possible": 8}
+    assert found["methods"][0]["state"] == "0 of 10 trials" and found["seconds"] is None
+    assert len(found["runs"]) == 20
 
 
 def test_slurm_gets_the_trials_first(sweep, inside):
@@ -249,3 +255,7 @@ def test_slurm_gets_the_trials_first(sweep, inside):
     assert status == 0 and "job 17: an array of 6 runs" in out
     assert "ring-lr0.025-s101" in (sweep.folder / "job").read_text()
     assert json.loads((sweep.output / ".sweep/jobs.json").read_text())[0]["job"] == "17"
+    status, out, _ = inside(sweep, "tune", "status", "--json")
+    assert status == 0 and len(json.loads(out)["runs"]) == 6
+    status, out, _ = inside(sweep, "tune", "cancel")
+    assert status == 0 and "nothing is in the queue" in out

@@ -124,6 +124,11 @@ def test_trials_are_not_judged(tmp_path, capsys):
     capsys.readouterr()
     runs = pd.read_csv(tmp_path / "out/mine/runs.csv")
     assert sorted(runs[runs.role == "trial"].name) == ["D_ring-s1", "D_torus-s2"]
+    # Nobody can choose by the test set of a trial, or by the best epoch.
+    tested = runs.set_index("name").accuracy_mean_model
+    assert np.isnan(tested["D_ring-s1"]) and tested["D_ring-s2"] > 0 and not any(
+        key.endswith("_best") for key in runs)
+    assert runs.validation_accuracy.notna().all()
     methods = pd.read_csv(tmp_path / "out/mine/methods.csv").set_index("method")
     assert methods.trials["D_ring"] == 14 and methods.loss_at_half["D_ring"] == 0.0125
     page = (tmp_path / "out/mine/results.md").read_text()
@@ -153,6 +158,15 @@ def test_publish_writes_tables_figures_and_one_page(folder, tmp_path, capsys):
         assert "seed" not in json.loads(spec.read_text())
     # Readers do not have the result files: nothing names the machine.
     assert str(folder) not in index and "Provenance" not in index and ".h5" not in index
+
+
+def test_losses_have_no_points(folder, tmp_path, capsys):
+    assert main(["publish", str(folder), "-o", str(tmp_path), "--metric", "loss_mean_model",
+                 "--margin", "0.02"]) == 0
+    capsys.readouterr()
+    page = (tmp_path / "mine/results.md").read_text()
+    assert "within ± 0.02 (mean model loss)" in " ".join(page.split())
+    assert "difference to all-reduce (interval)" in page
 
 
 def test_correlations_have_intervals_and_leave_all_reduce_out(folder, tmp_path, capsys):

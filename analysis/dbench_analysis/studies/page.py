@@ -29,6 +29,19 @@ def spread(mean: float, deviation: float) -> str:
     return f"{100 * mean:.2f}" + (f" ± {100 * deviation:.2f}" if math.isfinite(deviation) else "")
 
 
+def lost(row, value: float) -> str:
+    """Return by how much the validation set is worse: points of accuracy, or the loss itself."""
+    if row.tuned_by == "accuracy":
+        return signed(value)
+    return f"{value:+.4f}" if math.isfinite(value) else "-"
+
+
+def loss_text(row) -> str:
+    deviation = row.loss_mean_model_deviation
+    return f"{row.loss_mean_model:.4f}" + (f" ± {deviation:.4f}" if math.isfinite(deviation)
+                                           else "")
+
+
 def rate_text(row) -> str:
     edge = f" ({row.at_edge} of the grid)" if row.at_edge else ""
     return f"{number(row.lr)}{edge}"
@@ -36,27 +49,34 @@ def rate_text(row) -> str:
 
 def methods_table(methods: pd.DataFrame) -> str:
     """Return the table of methods: a method with its trials and sensitivity in each row."""
-    head = ["cell", "method", "seeds", "mean model, %", "worst local model, %", "sent",
-            "early variance", "lr", "trials", "lost at half lr, points", "lost at twice lr, points"]
+    head = ["cell", "method", "seeds", "mean model, %", "its loss", "worst local model, %",
+            "sent", "early variance", "lr", "trials", "lost at half lr", "lost at twice lr"]
     rows = [[row.cell, row.method, str(row.seeds),
              spread(row.accuracy_mean_model, row.accuracy_mean_model_deviation),
-             spread(row.accuracy_min, row.accuracy_min_deviation), bytes_(row.bytes),
-             number(row.variance_early, 3), rate_text(row), number(row.trials),
-             signed(row.loss_at_half), signed(row.loss_at_twice)]
+             loss_text(row), spread(row.accuracy_min, row.accuracy_min_deviation),
+             bytes_(row.bytes), number(row.variance_early, 3), rate_text(row), number(row.trials),
+             lost(row, row.loss_at_half), lost(row, row.loss_at_twice)]
             for row in methods.itertuples()]
     return markdown(head, rows)
 
 
+def margin_text(terms: Terms) -> str:
+    """Return the margin with its unit."""
+    column = fields.find(terms.metric)
+    return (f"{100 * terms.margin:g} points" if column.is_fraction
+            else f"{terms.margin:g} ({column.title})")
+
+
 def statements_table(made: list[Statement]) -> str:
     """Return the table of statements with their verdicts."""
-    unit = "points" if made and fields.find(made[0].terms.metric).is_fraction else "difference"
-    factor = 100 if unit == "points" else 1
-    head = ["cell", "method", "pairs", f"difference to all-reduce, {unit} (interval)", "p", "Holm",
+    points = bool(made) and fields.find(made[0].terms.metric).is_fraction
+    factor, digits, unit = (100, 2, ", points") if points else (1, 4, "")
+    head = ["cell", "method", "pairs", f"difference to all-reduce{unit} (interval)", "p", "Holm",
             "sign flips", "sign test", "p of equivalence", "Holm", "power", "verdict"]
     rows = [[s.cell, s.method, str(len(s.d)),
-             f"{factor * s.mean:+.2f}" + (f" ({factor * s.interval[0]:+.2f} to "
-                                          f"{factor * s.interval[1]:+.2f})"
-                                          if s.interval[2] >= 1 - s.terms.alpha else ""),
+             f"{factor * s.mean:+.{digits}f}" + (
+                 f" ({factor * s.interval[0]:+.{digits}f} to {factor * s.interval[1]:+.{digits}f})"
+                 if s.interval[2] >= 1 - s.terms.alpha else ""),
              p_text(s.p), p_text(s.p_family), p_text(s.flips_p), p_text(s.sign_p),
              p_text(s.equivalence_p), p_text(s.equivalence_family), f"{100 * s.power:.0f} %",
              s.verdict] for s in made]
@@ -101,11 +121,12 @@ def page(study: Study, terms: Terms, methods: pd.DataFrame, made: list[Statement
         "## Verdict", "",
         f"Each method is compared with all-reduce in the same cell. Statements of a difference (at "
         f"{terms.alpha:g}, corrected by Holm's method) and of equivalence within ± "
-        f"{100 * terms.margin:g} points are a family each. A method with fewer than {SEEDS} pairs "
+        f"{margin_text(terms)} are a family each. A method with fewer than {SEEDS} pairs "
         "has no verdict.", "", *verdicts(made, terms), "",
         "## Methods", "",
         "Means ± standard deviations over the seeds, test set, last epoch. A rate was chosen on "
-        "the validation set; `lost` is what the validation set loses at half and twice this rate.",
+        "the validation set; `lost` is by how much the validation set is worse at half and twice "
+        "this rate, in points of accuracy, or as a loss if the rate was chosen by the loss.",
         "", methods_table(methods), ""]
     if made:
         lines += [

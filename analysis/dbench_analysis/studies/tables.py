@@ -8,28 +8,37 @@ import pandas as pd
 from ..naming import names
 from ..quantities import fields, series
 from ..quantities.ends import ends
+from ..reading.metrics import METRICS
 from ..reading.run import Run
 from ..statistics import significance
 from ..statistics.early_correlation import WINDOWS, Correlation, identical_replicas, measured
 from .family import Statement, grouped, is_reference
 from .runs import Study, cell_labels, commit, method_labels, spec_hash
 
-# Columns of a run that say nothing about the machine or the place of its file.
-OF_RUN = [key for key in fields.COLLECTED if key not in (
+# Columns of a run that say nothing about the machine or the place of its file, and nothing of the
+# best evaluation: the last one counts.
+OF_RUN = [key for key in fields.COLLECTED if not key.endswith("_best") and key not in (
     "file", "spec", "started", "error", "elapsed", "time_note", "status", "ranks")]
 SETTINGS = 4  # settings without C_complete below which nothing is correlated
 
 
 def of_runs(study: Study) -> pd.DataFrame:
-    """Return a row for each run, trials included, with the hash of its spec and the commit."""
+    """Return a row for each run, trials included, with the hash of its spec and the commit. The
+    test set of trials is left out, so that nobody chooses by it."""
     runs = [*study.finals, *study.trials]
     roles = ["final"] * len(study.finals) + ["trial"] * len(study.trials)
     return pd.DataFrame([
         {"study": study.name, "role": role, "cell": cell, "method": method,
-         **{key: fields.find(key).value(run) for key in OF_RUN},
+         **{key: fields.find(key).value(run) for key in OF_RUN
+            if role == "final" or not of_test_set(key)},
          "alpha": fields.find("alpha").value(run), "spec_hash": spec_hash(run),
          "commit": commit(run)}
         for run, role, cell, method in zip(runs, roles, cell_labels(runs), method_labels(runs))])
+
+
+def of_test_set(key: str) -> bool:
+    """Return whether a column is a metric on the test set."""
+    return key.rpartition("_")[0] in METRICS or key.removesuffix("_mean_model") in METRICS
 
 
 def number(text: str | None) -> float:
@@ -56,6 +65,7 @@ def of_methods(study: Study) -> pd.DataFrame:
                                            else math.nan)
             found.append({**row, "lr": fields.find("lr").value(runs[0]),
                           "trials": number(tuned.get("trials")),
+                          "tuned_by": "loss" if "validation_loss" in tuned else "accuracy",
                           "at_edge": tuned.get("at_edge", ""),
                           "loss_at_half": number(tuned.get("loss_at_half")),
                           "loss_at_twice": number(tuned.get("loss_at_twice")),

@@ -90,6 +90,9 @@ def test_cells_are_what_methods_share(tmp_path):
     runs = open_runs([str(tmp_path / "a")])
     assert set(cell_labels(runs)) == {"alpha=0.1", "alpha=10"}
     assert set(method_labels(runs)) == {"C_complete", "D_ring"}  # the rate is no method
+    assert main(["publish", str(tmp_path / "a"), "-o", str(tmp_path / "out")]) == 0
+    drawn = {path.name for path in (tmp_path / "out/a").glob("convergence*.png")}
+    assert drawn == {"convergence-alpha=0.1.png", "convergence-alpha=10.png"}
     one = study(tmp_path / "a", runs)
     assert [(s.cell, s.method) for s in statements(one, Terms())] == [
         ("alpha=0.1", "D_ring"), ("alpha=10", "D_ring")]

@@ -144,8 +144,11 @@ def page(study: Study, terms: Terms, methods: pd.DataFrame, made: list[Statement
             "is one point, the mean over its seeds. The windows were fixed in advance. The "
             "interval is approximate for so few methods. A correlation does not show a cause.", "",
             correlations_table(correlations), ""]
+    read = set()
     for title, file, reading in figures:
-        lines += [f"## {title}", "", reading, "", f"![{title}]({file})", ""]
+        lines += [f"## {title}", "", *([] if reading in read else [reading, ""]),
+                  f"![{title}]({file})", ""]
+        read.add(reading)
     return "\n".join(map(wrapped, lines))
 
 

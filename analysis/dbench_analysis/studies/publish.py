@@ -8,16 +8,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..figures.drawing import drawn, save
+from ..figures.drawing import drawn, save, stem
 from ..figures.kinds import KINDS
 from ..pages.report import document
 from ..reading.run import Run
 from ..selection.opening import open_runs
 from . import page, tables
 from .family import Terms, statements
-from .runs import spec_hash, spec_of, study
+from .runs import Study, cell_labels, spec_hash, spec_of, study
 
-FIGURES = ("variance-accuracy", "early", "connections", "scale", "convergence")
+FIGURES = ("scale", "variance-accuracy", "early", "connections", "convergence")
+OVER_CELLS = ("scale",)
 INDEX = "index.html"
 
 
@@ -54,18 +55,24 @@ def written_specs(runs: list[Run], folder: Path) -> list[Path]:
     return found
 
 
-def pictures(runs: list[Run], folder: Path) -> list[tuple[str, str, str]]:
-    """Draw the figures that say something about the runs; return (title, file, how to read it)."""
+def pictures(study: Study, folder: Path) -> list[tuple[str, str, str]]:
+    """Draw the figures that say something about the runs, one for each cell, or one of all cells if
+    it compares them; return (title, file, how to read it)."""
+    cells: dict[str, list[Run]] = {}
+    for run, cell in zip(study.finals, cell_labels(study.finals)):
+        cells.setdefault(cell, []).append(run)
     found = []
     for kind in map(KINDS.__getitem__, FIGURES):
-        if not kind.relevant(runs):
-            continue
         over_bytes = "x" in kind.options  # all-reduce is one of the curves over bytes
-        for stem, figure in (drawn(kind, runs, x="bytes") if over_bytes else drawn(kind, runs)):
-            target = folder / f"{stem}.png"
-            save(figure, target, "png", 110)
-            title = kind.title + " over bytes sent" * over_bytes
-            found.append((title, target.name, kind.reading))
+        title = kind.title + " over bytes sent" * over_bytes
+        groups = {"": study.finals} if kind.name in OVER_CELLS or len(cells) == 1 else cells
+        for cell, runs in groups.items():
+            if not kind.relevant(runs):
+                continue
+            for name, figure in drawn(kind, runs, x="bytes") if over_bytes else drawn(kind, runs):
+                target = folder / f"{name}{'-' * bool(cell)}{stem(cell)}.png"
+                save(figure, target, "png", 110)
+                found.append((f"{title}{', ' * bool(cell)}{cell}", target.name, kind.reading))
     return found
 
 
@@ -86,7 +93,7 @@ def publish(folders: Sequence[str], where: Sequence[str], target: Path, terms: T
                             ("correlations", correlations)):
             found += written_table(frame, place / f"{name}.csv")
         specs += written_specs(one.finals, target / "specs")
-        drawings = pictures(one.finals, place)
+        drawings = pictures(one, place)
         found += [place / file for _, file, _ in drawings]
         replace(place / "results.md", page.page(one, terms, methods, made, correlations, drawings))
         found.append(place / "results.md")

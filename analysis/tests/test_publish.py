@@ -159,6 +159,7 @@ def test_publish_writes_tables_figures_and_one_page(folder, tmp_path, capsys):
         spec = tmp_path / f"specs/{spec_hash(run)}.json"
         assert f'href="specs/{spec.name}"' in index
         assert "seed" not in json.loads(spec.read_text())
+    assert "sign flips" not in index  # the page of a study has its verdicts
     # Readers do not have the result files: nothing names the machine.
     assert str(folder) not in index and "Provenance" not in index and ".h5" not in index
 

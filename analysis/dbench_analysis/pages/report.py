@@ -27,9 +27,11 @@ def document(runs: list[Run], title: str | None = None, folder: Path | None = No
     loads itself again every so many seconds, and has no figures that take long to draw.
 
     If `links` has the address of each run's spec, the page is for readers who do not have the
-    result files: rows link to these addresses, and nothing names a path or a machine."""
+    result files: rows link to these addresses, and nothing names a path or a machine. Its result
+    has no sentences, because their tests are not corrected for the number of statements."""
     title = title or heading(runs)
-    answers = [] if len(runs) == 1 else answer.sentences(runs, few(runs))
+    answers = ([] if len(runs) == 1 or links is not None
+               else answer.sentences(runs, few(runs)))
     pictured = bool(answers) and few(runs) and KINDS[answer.PICTURE].relevant(runs)
     parts = opening(runs, answers, pictured and not live)
     parts += [("summary", "Summary" if len(runs) == 1 else "Runs and curves",

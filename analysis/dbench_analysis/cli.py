@@ -13,7 +13,8 @@ from .basics.errors import AnalysisError
 from .basics.paths import user_path
 from .selection import conditions
 
-COMMANDS = ("show", "plot", "report", "table", "collect", "compare", "ranks", "reproduce", "graph")
+COMMANDS = ("show", "plot", "report", "table", "collect", "compare", "ranks", "reproduce",
+            "publish", "graph")
 
 
 def command_modules(arguments: list[str]) -> list[ModuleType]:

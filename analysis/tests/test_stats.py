@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from dbench_analysis.cli import main
 from dbench_analysis.statistics import medians, power, significance, symmetry
-from scipy.stats import t
+from scipy.stats import t, ttest_1samp
 
 
 def rng():
@@ -220,3 +220,54 @@ def test_faults(tmp_path, capsys, command, reason):
     runs = table_of(tmp_path, [(0.5, 0.6), (0.5, 0.6)], "reproducible reductions")
     assert main(["compare", *(part.format(runs=runs) for part in command)]) == 2
     assert reason in capsys.readouterr().err
+
+
+def test_the_paired_t_test_has_the_value_of_scipy():
+    d = np.array([0.3, -0.1, 0.4, 0.2, 0.5, 0.1])
+    assert significance.paired_t(d) == pytest.approx(ttest_1samp(d, 0).pvalue, rel=1e-12)
+    assert significance.paired_t([0.2, 0.2, 0.2]) == 0.0 and significance.paired_t([0, 0]) == 1.0
+    assert np.isnan(significance.paired_t([1.0]))
+
+
+def test_equivalence_has_the_value_of_two_one_sided_tests_of_scipy():
+    d = np.array([0.003, -0.001, 0.004, 0.002, 0.001, -0.002])
+    upper = ttest_1samp(d, 0.005, alternative="less").pvalue
+    lower = ttest_1samp(d, -0.005, alternative="greater").pvalue
+    assert significance.tost(d, 0.005) == pytest.approx(max(upper, lower), rel=1e-12)
+
+
+def test_holm_corrects_a_family():
+    # By hand: 4 x 0.005, then 3 x 0.01, then 2 x 0.03, and 1 x 0.04 is raised to 0.06.
+    assert significance.holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert significance.holm([0.9, 0.8]).tolist() == [1.0, 1.0]
+    found = significance.holm([0.01, np.nan, 0.02])
+    assert found[[0, 2]] == pytest.approx([0.02, 0.02]) and np.isnan(found[1])
+    assert len(significance.holm([])) == 0
+
+
+def test_holm_keeps_the_rate_of_false_families():
+    drawn = np.random.default_rng(1).uniform(size=(4000, 5))
+    false = np.mean([significance.holm(p).min() <= 0.05 for p in drawn])
+    assert false == pytest.approx(0.05, abs=0.012)
+
+
+def test_an_interval_of_a_rank_correlation():
+    # By hand: atanh 0.5 = 0.5493, standard error sqrt(1.125 / 17) = 0.2573, times 1.96 = 0.5042.
+    low, high = significance.spearman_interval(0.5, 20, 0.95)
+    assert (low, high) == pytest.approx((np.tanh(0.0451), np.tanh(1.0535)), abs=2e-4)
+    assert significance.spearman_interval(-0.5, 20, 0.95) == pytest.approx((-high, -low))
+    assert significance.spearman_interval(0.9, 3, 0.95) == (-1, 1)
+    assert np.isnan(significance.spearman_interval(np.nan, 9, 0.95)[0])
+    low, high = significance.spearman_interval(1.0, 6, 0.95)
+    assert 0 < low < 0.9 and high == 1.0
+    assert significance.spearman_interval(-1.0, 6, 0.95) == pytest.approx((-1, -low))
+
+
+def test_an_interval_of_a_rank_correlation_covers_it():
+    covered, rng = 0, np.random.default_rng(2)
+    for _ in range(500):
+        x = rng.standard_normal(12)
+        rho = significance.spearman(x, rng.standard_normal(12))
+        low, high = significance.spearman_interval(rho, 12, 0.95)
+        covered += low <= 0 <= high
+    assert covered >= 0.92 * 500

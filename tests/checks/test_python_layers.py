@@ -14,9 +14,9 @@ PACKAGES = {  # package: its folder
     "sweeps": "scripts/slurm/sweeps",
 }
 ORDER = ["basics", "reading", "naming", "quantities", "selection", "statistics", "graphs", "tables",
-         "claims", "reproduction", "figures", "pages", "notebook", "commands"]
+         "claims", "reproduction", "figures", "pages", "studies", "notebook", "commands"]
 OPTIONAL = {"xarray"}  # not installed everywhere: a function may import it
-DRAWING = {"figures", "pages", "notebook", "commands"}  # only these may load Matplotlib
+DRAWING = {"figures", "pages", "studies", "notebook", "commands"}  # only these may load Matplotlib
 
 
 def modules(package):

@@ -79,7 +79,7 @@ def test_commands(folder, document, tried, monkeypatch):
     for words in map(adapted, commands(document)):
         line = " ".join(words)
         if {"FILE", "FOLDER", "--run"} & set(words) or words in tried or re.search(
-                "results/(cifar10|ada|adaptive|compression|heterogeneity|stragglers|sweeps|seeds|applications)/",
+                "results/(cifar10|ada|adaptive|compression|heterogeneity|stragglers|sweeps|seeds|applications|studies)/",
                 line):
             continue
         if "configs/scale/" in line and not os.environ.get("DBENCH_DATA"):

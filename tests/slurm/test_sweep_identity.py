@@ -64,3 +64,11 @@ echo '"free_to_change": ["/name", "/output", "/device"]}'
     assert [run["file_bytes"] for run in plan["runs"]] == [80201, 80201]
     plan = quick.write({"seed": [1, 2]}, ranks=3).plan()
     assert [run["name"] for run in plan["runs"]] == ["s1"] and plan["duplicates"]
+
+
+def test_a_number_has_one_form():
+    def hashed(spec):
+        return experiment(json.loads(spec), ())
+
+    assert hashed('{"lr": 1.0, "seed": 3}') == hashed('{"lr": 1, "seed": 3}')
+    assert hashed('{"lr": 1.5}') != hashed('{"lr": 1}')

@@ -14,7 +14,7 @@ from .html import asset, text
 SETTINGS = ("status", "seed", "lr", "replicas", "epochs")
 
 FACTS = ("name", "status", "implementation", "algorithm", "graph", "graph_label", "replicas",
-         "seed", "model", "data", "partition", "precision", "optimizer", "lr", "momentum",
+         "seed", "model", "data", "partition", "alpha", "precision", "optimizer", "lr", "momentum",
          "batch_size", "batch", "iterations", "epochs", "degree", "accuracy_min",
          "accuracy_median", "accuracy_max", "accuracy_mean_model", "loss_mean_model", "variance",
          "variance_early", "consensus", "bytes")
@@ -41,9 +41,11 @@ def groups(runs: list[Run]) -> list[tuple[str, str, str]]:
     return found
 
 
-def table(runs: list[Run], labels: list[str], files: list[str], detailed: bool = False) -> str:
-    """Return the filter, and a row for each run with all its facts and a link to its file; if
-    `detailed`, also to its details. Values that all runs share stand once above the table."""
+def table(runs: list[Run], labels: list[str], files: list[str], detailed: bool = False,
+          specs: bool = False) -> str:
+    """Return the filter, and a row for each run with all its facts and a link to its file, or to
+    its spec if `specs`; if `detailed`, also to its details. Values that all runs share stand once
+    above the table."""
     columns, shared = [], []
     for key in ("status", "seed", "lr", *fields.default(runs)):
         if key in ("name", "implementation"):  # the run's label contains it
@@ -61,8 +63,9 @@ def table(runs: list[Run], labels: list[str], files: list[str], detailed: bool =
     rows = []
     for i, (run, label, file) in enumerate(zip(runs, labels, files)):
         name = f'<a href="#run-{i}">{text(label)}</a>' if detailed else text(label)
+        word, hint = ("spec", file) if specs else ("file", str(run.path))
         cells = [f'<th scope="row" title="{text(run.name)}">{name} <a class="file" '
-                 f'href="{text(file)}" title="{text(str(run.path))}">file</a></th>']
+                 f'href="{text(file)}" title="{text(hint)}">{word}</a></th>']
         for column in columns:
             value = plain(column.value(run))
             shown = column.show(value) if value is not None else "-"
@@ -87,8 +90,9 @@ def table(runs: list[Run], labels: list[str], files: list[str], detailed: bool =
             f'{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>')
 
 
-def section(runs: list[Run], labels: list[str], files: list[str], detailed: bool = False) -> str:
+def section(runs: list[Run], labels: list[str], files: list[str], detailed: bool = False,
+            specs: bool = False) -> str:
     """Return the table with its style and script."""
     return (f'<style>\n{asset("explorer.css")}</style>'
-            f'<div class="explore">{table(runs, labels, files, detailed)}</div>'
+            f'<div class="explore">{table(runs, labels, files, detailed, specs)}</div>'
             f'<script>\n{asset("explorer.js")}</script>')

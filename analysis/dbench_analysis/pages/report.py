@@ -22,25 +22,31 @@ EVENTS = 200  # events of a run that the page shows at most
 
 
 def document(runs: list[Run], title: str | None = None, folder: Path | None = None,
-             live: float = 0) -> str:
+             live: float = 0, links: list[str] | None = None) -> str:
     """Return the page as a string. Links to files are relative to `folder`. A page that is `live`
-    loads itself again every so many seconds, and has no figures that take long to draw."""
+    loads itself again every so many seconds, and has no figures that take long to draw.
+
+    If `links` has the address of each run's spec, the page is for readers who do not have the
+    result files: rows link to these addresses, and nothing names a path or a machine. Its result
+    has no sentences, because their tests are not corrected for the number of statements."""
     title = title or heading(runs)
-    answers = [] if len(runs) == 1 else answer.sentences(runs, few(runs))
+    answers = ([] if len(runs) == 1 or links is not None
+               else answer.sentences(runs, few(runs)))
     pictured = bool(answers) and few(runs) and KINDS[answer.PICTURE].relevant(runs)
     parts = opening(runs, answers, pictured and not live)
     parts += [("summary", "Summary" if len(runs) == 1 else "Runs and curves",
-               summary(runs, folder))]
+               summary(runs, folder, links))]
     if not live:
         parts += figures_of(runs, pictured)
-    each = ("".join(details(run, i, len(runs) == 1) for i, run in enumerate(runs))
-            if len(runs) <= MANY else apart(runs))
-    parts += [("runs", "Runs in detail", each)]
-    links = " ".join(f'<a href="#{anchor}">{html.text(name)}</a>' for anchor, name, _ in parts)
+    if links is None:
+        each = ("".join(details(run, i, len(runs) == 1) for i, run in enumerate(runs))
+                if len(runs) <= MANY else apart(runs))
+        parts += [("runs", "Runs in detail", each)]
+    anchors = " ".join(f'<a href="#{anchor}">{html.text(name)}</a>' for anchor, name, _ in parts)
     renewed = (f"<p class=soft>Written at {datetime.now():%H:%M:%S}, while runs are running. The "
                f"page loads itself again every {live:g} s.</p>{html.refresh(live)}" if live else "")
     body = (f"<header><h1>{html.text(title)}</h1><p "
-            f"class=soft>{html.text(lead(runs))}</p>{renewed}<nav>{links}</nav></header>")
+            f"class=soft>{html.text(lead(runs))}</p>{renewed}<nav>{anchors}</nav></header>")
     return html.page(title, body + "".join(html.section(*part) for part in parts))
 
 
@@ -76,16 +82,17 @@ def lead(runs: list[Run]) -> str:
             "replicas.")
 
 
-def summary(runs: list[Run], folder: Path | None) -> str:
+def summary(runs: list[Run], folder: Path | None, specs: list[str] | None = None) -> str:
     """Return the curves, with the overview of one run, or with the table of several runs and the
-    differences of their specs."""
+    differences of their specs. `specs`: addresses to which rows link in place of the files."""
     if len(runs) == 1:
         return "".join(f"<h3>{html.text(title.capitalize())}</h3>"
                        + html.table([], [list(row) for row in rows], words=True)
                        for title, rows in overview.sections(runs[0])) + (
             f"<h3>Curves</h3>{curves.section(runs, labels(runs), [])}")
-    files = [link(run, folder) for run in runs]
-    content = (explorer.section(runs, labels(runs), files, len(runs) <= MANY)
+    files = specs or [link(run, folder) for run in runs]
+    content = (explorer.section(runs, labels(runs), files, len(runs) <= MANY and not specs,
+                                bool(specs))
                + curves.section(runs, labels(runs), explorer.groups(runs)))
     odd = [f"{r.path.name}: {r.state}{': ' * bool(r.error)}{r.error}"
            for r in runs if r.status != "complete"]

@@ -202,6 +202,8 @@ def _table() -> list[Field]:
         Field("data", "data", "the data set", spec("data")),
         Field("partition", "partition", "how samples are divided among replicas, with parameters",
               names.partition),
+        Field("alpha", "alpha", "the partition's alpha: the lower, the more the labels differ",
+              in_spec("data", "partition", "alpha")),
         Field("precision", "precision", "float32 or float64",
               in_spec("precision", default="float32")),
         Field("compute", "compute", "the type in which models compute: precision or bfloat16",

@@ -23,6 +23,10 @@ class Correlation:
     count: int
     p: float
 
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Return the interval of rho, which is approximate for few settings."""
+        return significance.spearman_interval(self.rho, self.count, confidence)
+
     def __str__(self) -> str:
         if not np.isfinite(self.rho):
             return f"- (n = {self.count})"

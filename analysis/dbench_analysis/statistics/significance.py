@@ -91,6 +91,55 @@ def tost(d, margin: float) -> float:
     return float(scipy.stats.t.sf((margin - abs(float(d.mean()))) / error, len(d) - 1))
 
 
+def paired_t(d) -> float:
+    """Return the two-sided p of the paired t-test that the mean of d[n] is 0; NaN for n < 2. If all
+    differences are equal, p is 1 if they are 0, else 0."""
+    d = np.asarray(d, dtype=float)
+    if len(d) < 2:
+        return math.nan
+    if np.ptp(d) <= 1e-12 * float(np.abs(d).max()):  # equal except for rounding
+        return 0.0 if d.any() else 1.0
+    error = float(d.std(ddof=1)) / math.sqrt(len(d))
+    return float(2 * scipy.stats.t.sf(abs(float(d.mean())) / error, len(d) - 1))
+
+
+def holm(p) -> np.ndarray:
+    """Return p[n] of a family of statements, corrected by Holm's method (1979): if each corrected p
+    at most alpha is called significant, the probability of one false statement or more is at most
+    alpha, however the statements depend on each other.
+
+    The smallest p is multiplied by n, the next by n - 1, and so on; a corrected p is never below
+    that of a smaller p. NaN stands for a statement that was not tested, which does not count.
+    """
+    p = np.asarray(p, dtype=float)
+    found = np.full(len(p), np.nan)
+    tested = np.flatnonzero(np.isfinite(p))
+    order = tested[np.argsort(p[tested], kind="stable")]
+    factors = np.arange(len(order), 0, -1)
+    found[order] = np.minimum(1.0, np.maximum.accumulate(factors * p[order]))
+    return found
+
+
+def spearman_interval(rho: float, n: int, confidence: float) -> tuple[float, float]:
+    """Return an interval for Spearman's rank correlation of n pairs: normal in Fisher's
+    transformation, with the variance (1 + rho^2 / 2) / (n - 3) (Bonett and Wright 2000). It
+    assumes that the pairs are a random sample, and is approximate for few pairs.
+
+    A perfect order is treated as the next lower value that n pairs can have, because its own
+    interval would have no width. (-1, 1) for n < 4.
+    """
+    if not math.isfinite(rho):
+        return math.nan, math.nan
+    if n < 4:
+        return -1.0, 1.0
+    most = 1 - 12 / (n * (n * n - 1))
+    middle = math.atanh(min(max(rho, -most), most))
+    z = float(scipy.stats.norm.ppf((1 + confidence) / 2))
+    half = z * math.sqrt((1 + rho * rho / 2) / (n - 3))
+    low, high = math.tanh(middle - half), math.tanh(middle + half)
+    return (low, 1.0 if rho > most else high) if rho >= 0 else (-1.0 if rho < -most else low, high)
+
+
 def ranks(values, axis=None) -> np.ndarray:
     """Return ranks from 1; equal values share the mean of their ranks."""
     return scipy.stats.rankdata(values, axis=axis)

@@ -7,7 +7,7 @@ import re
 import sys
 import time
 
-from . import local, measure, submit
+from . import local, measure, submit, tune
 from .plan import Plan
 from .problem import Problem
 from .status import Status
@@ -15,8 +15,17 @@ from .sweepfile import Sweep
 from .text import shown, whole
 
 
+def sweep_of(path):
+    """Return the sweep in a file that does not tune."""
+    sweep = Sweep(path)
+    if sweep.tune is not None:
+        raise Problem(f"{path}: /tune", "this file tunes, which this command would leave out",
+                      "`sweep tune FILE plan` takes it")
+    return sweep
+
+
 def command_plan(arguments):
-    sweep = Sweep(arguments.file)
+    sweep = sweep_of(arguments.file)
     if arguments.site and not sweep.on_gpus:
         raise Problem("--site", "the sweep file has no \"gpus\", and nothing else in a plan "
                       "depends on the site", "leave it out")
@@ -28,17 +37,17 @@ def command_plan(arguments):
 
 
 def command_local(arguments):
-    return local.run(Sweep(arguments.file), arguments.jobs)
+    return local.run(sweep_of(arguments.file), arguments.jobs)
 
 
 def command_submit(arguments):
-    sweep = Sweep(arguments.file)
+    sweep = sweep_of(arguments.file)
     site = submit.site_for(sweep, arguments.site)  # before the program checks every run
     return submit.submit(Plan(sweep), site, arguments.command == "resubmit", arguments)
 
 
 def command_status(arguments):
-    plan = Plan(Sweep(arguments.file))
+    plan = Plan(sweep_of(arguments.file))
     while True:
         try:
             status = Status(plan)
@@ -60,7 +69,7 @@ def command_status(arguments):
 
 
 def command_cancel(arguments):
-    return submit.cancel(Plan(Sweep(arguments.file)))
+    return submit.cancel(Plan(sweep_of(arguments.file)))
 
 
 def positive(text):
@@ -97,6 +106,42 @@ def add_submission(one):
                      help="how often a refused submission is tried (default: 8)")
     one.add_argument("--wait", type=seconds, default=5, metavar="S",
                      help="seconds before the second try, doubled each time (default: 5)")
+
+
+TUNE = """Learning rates for the methods of a sweep file with "tune" (docs/studies.md): trials on
+one grid with the seeds of trials, judged on the validation set by the mean of the last epoch; then
+runs of fresh seeds at the chosen rate. A call does what is missing and can be stopped at any time.
+It writes tuning.csv (a row for each method) and trials.csv (a row for each run) beside the results.
+"""
+TUNE_EXAMPLES = """actions:
+  plan      show what would run, how many runs there are, and the estimated time
+  local     run everything on this machine
+  table     write the tables of what is complete, and start nothing
+  submit    submit to Slurm what can run now; again, when it has ended, for what follows
+  resubmit, status, cancel   as the commands of the same name
+examples:
+  sweep tune docs/studies/heterogeneity/sweep.json plan --measure
+  sweep tune docs/studies/heterogeneity/sweep.json local --jobs 2
+  sweep tune docs/studies/heterogeneity/sweep.json submit --site my-site.json
+"""
+
+
+def add_tune(commands):
+    one = commands.add_parser("tune", help="tune each method's learning rate on a validation set, "
+                              "then run fresh seeds", description=TUNE, epilog=TUNE_EXAMPLES,
+                              formatter_class=argparse.RawDescriptionHelpFormatter)
+    one.add_argument("file", metavar="FILE", help="the sweep file, with the key \"tune\"")
+    one.add_argument("action", choices=tune.ACTIONS, metavar="ACTION",
+                     help=", ".join(tune.ACTIONS))
+    one.add_argument("--json", action="store_true", help="plan, status: machine-readable")
+    one.add_argument("--measure", action="store_true",
+                     help="plan: train a few iterations of each run here, to estimate the time")
+    one.add_argument("--jobs", type=positive, metavar="N",
+                     help="local: runs at once (default: as many as have a core per rank)")
+    one.add_argument("--watch", type=seconds, nargs="?", const=10.0, metavar="S",
+                     help="status: repeat every S seconds (default: 10) while runs wait or run")
+    add_submission(one)
+    one.set_defaults(function=tune.run)
 
 
 def parser():
@@ -136,6 +181,7 @@ def parser():
     one.add_argument("--jobs", type=positive, metavar="N",
                      help="runs at once (default: as many as have a core per rank); runs with "
                      "\"gpus\" also need their own GPUs")
+    add_tune(commands)
     return top
 
 

@@ -61,8 +61,9 @@ def work(run):
 
 
 class Local:
-    """The runs that wait, run and have ended."""
-    def __init__(self, plan, jobs):
+    """The runs that wait, run and have ended. `later` is the work of runs that follow these: the
+    time left includes it."""
+    def __init__(self, plan, jobs, later=0):
         self.plan, self.jobs, self.cores = plan, jobs, cores()
         self.program = find()
         self.waiting, self.running, self.failed, self.done = plan.needed(), {}, [], 0
@@ -70,7 +71,7 @@ class Local:
         self.free, self.taken = gpu_names(self.waiting, plan.sweep.path), {}
         self.total, self.stopped, self.show = len(self.waiting), 0, Progress()
         self.began = time.time()
-        self.work, self.worked = sum(work(run) for run in self.waiting), 0
+        self.work, self.worked = later + sum(work(run) for run in self.waiting), 0
 
     def fits(self, run):
         if run.gpus > len(self.free):

@@ -69,11 +69,11 @@ def file_bytes(answer, ranks):
 
 class Plan:
     """All runs of a sweep, and the duplicates that were left out."""
-    def __init__(self, sweep, progress=None, site=None):
+    def __init__(self, sweep, progress=None, site=None, results=None, checker=None):
         self.sweep, self.runs, self.duplicates, self.site = sweep, [], [], site
         first: dict[str, Run] = {}
         names: dict[str, Run] = {}
-        checker = Checker(sweep)
+        checker = checker or Checker(sweep)
         checker.require_cuda()
         for name, point, answer, error in checker.check_all(progress or Progress()):
             run = Run(sweep, name, point, answer, error)
@@ -88,7 +88,7 @@ class Plan:
             if run.experiment:
                 first[run.experiment] = run
             self.runs.append(run)
-        self.results = Results(sweep.output)
+        self.results = results or Results(sweep.output, sweep.metrics)
         self.refresh()
         if not self.refused():
             checker.keep()

@@ -42,9 +42,15 @@ def find():
     return os.path.abspath(found)
 
 
+def one_form(digits):
+    """Return the number in a JSON text; 1.0 and 1 are the same number."""
+    value = float(digits)
+    return int(value) if value.is_integer() else value
+
+
 def experiment(spec, ignored):
     """Return a hash of a resolved spec without the entries at the JSON pointers `ignored`."""
-    kept = json.loads(json.dumps(spec))
+    kept = json.loads(json.dumps(spec), parse_float=one_form)
     for pointer in ignored:
         *above, last = pointer.split("/")[1:]
         place = kept

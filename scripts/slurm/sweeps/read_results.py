@@ -1,4 +1,5 @@
-"""A helper process in a Python that has h5py. It reads paths and writes a JSON line for each.
+"""A helper process in a Python that has h5py. It reads paths and writes a JSON line for each. Its
+arguments are columns of /evaluations, of which it adds the last values.
 
 Paths arrive as JSON strings, because a path may contain any character. The standard library cannot
 read HDF5, and `dbench doctor` does not print the spec. This process reads both with the analysis
@@ -26,6 +27,8 @@ def read(path):
         if not isinstance(found["spec"], dict):
             raise ValueError("/spec is no JSON object")
         found["done"] = len(file["iterations/iteration"])
+        found["last"] = {name: float(file["evaluations"][name][-1]) for name in sys.argv[1:]
+                         if name in file["evaluations"] and len(file["evaluations"][name])}
         return found
 
 

@@ -57,8 +57,9 @@ class Results:
     also reads files again that changed so recently, or at a time so far in the future, that the
     next change may leave their time as it is."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, metrics=()):
         self.folder, self.python, self.files, self.memory = folder, None, {}, {}
+        self.metrics = list(metrics)  # columns of /evaluations: `last` holds their last values
         self.by_experiment = {}  # ignored entries: {experiment: path of a complete file}
 
     def read(self, afresh=()):
@@ -104,7 +105,7 @@ class Results:
             return []
         self.python = self.python or find_python()
         asked = "".join(json.dumps(path) + "\n" for path in paths)
-        status, out, errors = call([self.python, "-B", HELPER], asked)
+        status, out, errors = call([self.python, "-B", HELPER, *self.metrics], asked)
         lines = out.splitlines()
         if status < 0 and len(lines) < len(paths):
             raise Problem(paths[len(lines)], f"reading it ends with signal {-status}",

@@ -13,7 +13,8 @@
       "output": "results/first",       // folder (relative to the working directory) for <name>.h5
       "ranks": 4,                      // or "replicas", or {"replicas_per_rank": 2, "most": 64};
                                        // or "gpus" instead, with one GPU per rank
-      "time": "00:10:00"               // limit of one run, in Slurm's forms
+      "time": "00:10:00",              // limit of one run, in Slurm's forms
+      "tune": {}                       // only for `sweep tune` (rates.py): each point is a method
     }
 """
 
@@ -26,7 +27,7 @@ from .jsonfile import read_object
 from .problem import Problem
 from .text import minutes_of, shown, whole
 
-KEYS = ("base", "axes", "exclude", "only", "name", "output", "ranks", "gpus", "time")
+KEYS = ("base", "axes", "exclude", "only", "name", "output", "ranks", "gpus", "time", "tune")
 MOST_IN_TEMPLATE = 1000  # characters
 
 
@@ -63,10 +64,14 @@ def folder_of_output(name):
 
 
 class Sweep:
-    """The `points` of the sweep, and the settings that all points share."""
+    """The `points` of the sweep, and the settings that all points share.
+
+    tune      the value of "tune", not yet examined; None without the key
+    metrics   the columns of /evaluations whose last value is read from each result file
+    """
 
     def __init__(self, path):
-        self.path = os.path.abspath(path)
+        self.path, self.metrics = os.path.abspath(path), ()
         given = read_object(path)
         for key in given:
             if key not in KEYS:
@@ -113,6 +118,7 @@ class Sweep:
         if not self.points:
             raise Problem("/axes", "no run is left", "\"exclude\" and \"only\" drop all of them")
         self._read_size(given)
+        self.tune = given.get("tune")
 
     def _read_size(self, given):
         if "ranks" in given and "gpus" in given:

@@ -1,0 +1,53 @@
+"""`dbench-analyze publish`: from folders of finished runs to tables, figures, verdicts and a
+page."""
+
+from pathlib import Path
+
+from ..basics.errors import AnalysisError
+from ..quantities import fields
+from ..statistics.outcome import parse_margin
+from ..studies.family import METRIC, Terms
+from ..studies.publish import publish
+
+HELP = "tables, figures and a page of verdicts for each study, and one page to browse all runs"
+EXAMPLES = """examples:
+  dbench-analyze publish results/studies/heterogeneity -o docs/studies
+  dbench-analyze publish results/studies/ada results/studies/adam -o docs/studies
+  dbench-analyze publish results/mine -o page --margin 1% --metric accuracy_min
+Each folder is a study. Its tables (CSV, and Parquet if pyarrow is installed), figures and the page
+results.md are written to the folder of the same name in DIR. DIR/index.html shows the final runs
+of all given studies, with filters, curves and links to their specs.
+If `sweep tune` made the runs, its tables in the folder say which runs are trials, and how rates
+were chosen. Methods are compared with all-reduce (C_complete) in the same cell, over shared seeds.
+"""
+
+
+def declare(parser):
+    parser.add_argument("-o", "--output", required=True, metavar="DIR",
+                        help="the folder for the studies and the page")
+    parser.add_argument("--margin", default="0.5%", metavar="M",
+                        help="equivalence: differences below M (default: 0.5%%)")
+    parser.add_argument("--alpha", type=float, default=0.05,
+                        help="level of each family of statements (default: 0.05)")
+    parser.add_argument("--metric", default=METRIC, metavar="FIELD",
+                        help=f"what is compared (default: {METRIC})")
+
+
+def run(arguments) -> int:
+    target = Path(arguments.output)
+    for folder in arguments.runs:
+        if not Path(folder).is_dir():
+            raise AnalysisError(folder, "is not a folder, and each study is one",
+                                "give the sweep's output folder")
+    if target.exists() and not target.is_dir():
+        raise AnalysisError(target, "is not a folder", "name a folder, such as docs/studies")
+    if not 0 < arguments.alpha < 1:
+        raise AnalysisError(f"--alpha {arguments.alpha}", "out of range", "give 0.05, for example")
+    if not fields.find(arguments.metric, "--metric").better:
+        raise AnalysisError(f"--metric {arguments.metric}", "is neither better high nor better low",
+                            f"give {METRIC} or loss_mean_model")
+    terms = Terms(parse_margin(arguments.margin, fields.find(arguments.metric)), arguments.alpha,
+                  arguments.metric)
+    for path in publish(arguments.runs, arguments.where, target, terms):
+        print(path)
+    return 0

@@ -1,0 +1,104 @@
+"""Writes the tables, figures and pages of studies, and one page to browse all their runs."""
+
+import importlib.util
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from ..figures.drawing import drawn, save, stem
+from ..figures.kinds import KINDS
+from ..pages.report import document
+from ..reading.run import Run
+from ..selection.opening import open_runs
+from . import page, tables
+from .family import Terms, statements
+from .runs import Study, cell_labels, spec_hash, spec_of, study
+
+FIGURES = ("scale", "variance-accuracy", "early", "connections", "convergence")
+OVER_CELLS = ("scale",)
+INDEX = "index.html"
+
+
+def replace(target: Path, text: str):
+    """Write a file, the whole file or nothing."""
+    part = target.with_name(f".{target.name}.part")
+    part.write_text(text, encoding="utf-8")
+    os.replace(part, target)
+
+
+def written_table(frame: pd.DataFrame, target: Path) -> list[Path]:
+    """Write a table as CSV, and as Parquet if pyarrow is installed; return the files."""
+    if frame.empty:
+        return []
+    frame.to_csv(target, index=False)
+    if importlib.util.find_spec("pyarrow") is None:
+        return [target]
+    mixed = [key for key in frame if frame[key].map(type).nunique() > 1
+             and frame[key].map(lambda v: isinstance(v, str)).any()]
+    parquet = target.with_suffix(".parquet")
+    frame.astype(dict.fromkeys(mixed, str)).to_parquet(parquet, index=False)
+    return [target, parquet]
+
+
+def written_specs(runs: list[Run], folder: Path) -> list[Path]:
+    """Write the spec of each setting once, without the seed; return the file of each run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    found = []
+    for run in runs:
+        target = folder / f"{spec_hash(run)}.json"
+        kept = {key: value for key, value in spec_of(run).items() if key != "seed"}
+        target.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+        found.append(target)
+    return found
+
+
+def pictures(study: Study, folder: Path) -> list[tuple[str, str, str]]:
+    """Draw the figures that say something about the runs, one for each cell, or one of all cells if
+    it compares them; return (title, file, how to read it)."""
+    cells: dict[str, list[Run]] = {}
+    for run, cell in zip(study.finals, cell_labels(study.finals)):
+        cells.setdefault(cell, []).append(run)
+    found = []
+    for kind in map(KINDS.__getitem__, FIGURES):
+        over_bytes = "x" in kind.options  # all-reduce is one of the curves over bytes
+        title = kind.title + " over bytes sent" * over_bytes
+        groups = {"": study.finals} if kind.name in OVER_CELLS or len(cells) == 1 else cells
+        for cell, runs in groups.items():
+            if not kind.relevant(runs):
+                continue
+            for name, figure in drawn(kind, runs, x="bytes") if over_bytes else drawn(kind, runs):
+                target = folder / f"{name}{'-' * bool(cell)}{stem(cell)}.png"
+                save(figure, target, "png", 110)
+                found.append((f"{title}{', ' * bool(cell)}{cell}", target.name, kind.reading))
+    return found
+
+
+def publish(folders: Sequence[str], where: Sequence[str], target: Path, terms: Terms) -> list[Path]:
+    """Publish each folder of runs as a study in the folder of its name in `target`, and the page
+    with all final runs. Return the files."""
+    found: list[Path] = []
+    finals: list[Run] = []
+    specs: list[Path] = []
+    for folder in folders:
+        one = study(Path(folder), open_runs([folder], where))
+        place = target / one.name
+        place.mkdir(parents=True, exist_ok=True)
+        made = statements(one, terms)
+        methods, correlations = tables.of_methods(one), tables.of_correlations(one)
+        for name, frame in (("runs", tables.of_runs(one)), ("methods", methods),
+                            ("statements", tables.of_statements(one, made)),
+                            ("correlations", correlations)):
+            found += written_table(frame, place / f"{name}.csv")
+        specs += written_specs(one.finals, target / "specs")
+        drawings = pictures(one, place)
+        found += [place / file for _, file, _ in drawings]
+        replace(place / "results.md", page.page(one, terms, methods, made, correlations, drawings))
+        found.append(place / "results.md")
+        finals += one.finals
+    replace(target / INDEX, document(
+        finals, f"{len(finals)} runs of this project's studies", target, links=[
+            os.path.relpath(path, target) for path in specs]))
+    return [*found, target / INDEX]

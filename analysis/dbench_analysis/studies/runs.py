@@ -1,0 +1,119 @@
+"""The runs of a study, with what `sweep tune` wrote about them."""
+
+import csv
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..basics.errors import AnalysisError
+from ..naming import differences, names
+from ..reading.run import Run
+
+# Entries that belong to a method: two runs of one cell may differ in them.
+OF_METHOD = ("/implementation", "/algorithm", "/graph", "/optimizer", "/message")
+RATE = "/optimizer/lr"
+TRIALS, TUNING = "trials.csv", "tuning.csv"
+
+
+def belongs(pointer: str, places) -> bool:
+    """Return whether an entry lies at one of the places or below it."""
+    return any(pointer == place or pointer.startswith(place + "/") for place in places)
+
+
+@dataclass(frozen=True)
+class Study:
+    """The complete runs of a folder.
+
+    finals    the runs that are judged: those of fresh seeds if the folder has been tuned, else all
+    trials    the runs that chose a learning rate
+    labels    the method of each final run
+    tuning    {name of a method in the sweep: its row of tuning.csv}
+    methods   {file name: name of its method in the sweep}
+    """
+
+    name: str
+    folder: Path
+    finals: list[Run]
+    trials: list[Run]
+    labels: list[str]
+    tuning: dict[str, dict[str, str]] = field(default_factory=dict)
+    methods: dict[str, str] = field(default_factory=dict)
+
+    def tuned(self, run: Run) -> Mapping[str, str]:
+        """Return the row of tuning.csv about a run's method; empty without one."""
+        return self.tuning.get(self.methods.get(run.path.name, ""), {})
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a table of `sweep tune`; empty if the file does not exist."""
+    if not path.exists():
+        return []
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise AnalysisError(path, f"cannot be read: {error}",
+                            "`sweep tune FILE table` writes it again") from error
+
+
+def study(folder: Path, runs: list[Run]) -> Study:
+    """Return the study of the complete runs among `runs`."""
+    complete = [run for run in runs if run.status == "complete"]
+    listed = rows(folder / TRIALS)
+    role = {row.get("file", ""): row.get("role", "") for row in listed}
+    trials = [run for run in complete if role.get(run.path.name) == "trial"]
+    finals = [run for run in complete if role.get(run.path.name) == "final"
+              or not listed]
+    if not finals:
+        raise AnalysisError(folder, "no run at a chosen rate is complete" if trials
+                            else "no complete run", "`sweep tune FILE local` makes the runs")
+    return Study(folder.resolve().name, folder, finals, trials, method_labels(finals),
+                 {row.get("method", ""): row for row in rows(folder / TUNING)},
+                 {row.get("file", ""): row.get("method", "") for row in listed})
+
+
+def method_labels(runs: list[Run]) -> list[str]:
+    """Return the method of each run: the communication, and the entries of the method other than
+    the tuned rate in which methods of one communication differ."""
+    specs = [differences.flattened(run.spec) for run in runs]
+    return differences.distinguished(
+        [names.implementation(run) for run in runs], specs,
+        lambda pointer: belongs(pointer, OF_METHOD) and pointer != RATE)
+
+
+def cell(run: Run) -> dict[str, str]:
+    """Return what all methods of a comparison share: the spec without the method and the seed."""
+    return {pointer: value for pointer, value in differences.flattened(run.spec).items()
+            if not belongs(pointer, OF_METHOD) and not differences.is_ignored(pointer)}
+
+
+def cell_labels(runs: list[Run]) -> list[str]:
+    """Return the cell of each run in words: the entries in which cells differ, such as
+    "n=16, alpha=0.1"."""
+    cells = [cell(run) for run in runs]
+    pointers = dict.fromkeys(pointer for each in cells for pointer in each)
+    varied = [p for p in pointers if len({each.get(p) for each in cells}) > 1]
+    short = {"/replicas": "n"}
+    return [", ".join(f"{short.get(p, differences.called(p))}={each[p]}"
+                      for p in varied if p in each) or "all" for each in cells]
+
+
+def spec_of(run: Run) -> dict:
+    """Return the spec without name and output, which a reader of the page does not need."""
+    return {key: value for key, value in run.spec.items() if key not in ("name", "output")}
+
+
+def spec_hash(run: Run) -> str:
+    """Return the first 16 digits of the SHA-256 of the spec without name, output and seed."""
+    kept = {key: value for key, value in spec_of(run).items() if key != "seed"}
+    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def commit(run: Run) -> str:
+    """Return the commit of the program, with a + if it had local changes."""
+    build = run.provenance.get("build", {})
+    if not isinstance(build, dict):
+        return ""
+    return str(build.get("commit", "")) + "+" * bool(build.get("dirty"))

@@ -1,0 +1,202 @@
+"""Tests `dbench-analyze publish`: which runs are judged, and that verdicts are those of known
+numbers."""
+
+import csv
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from dbench_analysis.cli import main
+from dbench_analysis.selection.opening import open_runs
+from dbench_analysis.statistics import significance
+from dbench_analysis.studies.family import Terms, statements
+from dbench_analysis.studies.runs import cell_labels, method_labels, spec_hash, study
+from scipy.stats import ttest_rel
+from synthetic import Plan, write
+
+NOISE = np.array([0.0031, -0.0042, 0.0017, 0.0008, -0.0029, 0.0015])
+BASE = 0.80 + NOISE
+# The accuracies of each method by seed. The differences to all-reduce are known.
+ACCURACY = {
+    "C_complete": BASE,
+    "D_complete": BASE + np.array([0.0003, -0.0002, 0.0001, -0.0004, 0.0002, 0.0001]),
+    "D_ring": BASE - 0.05 + np.array([0.003, -0.002, 0.001, -0.004, 0.002, 0.001]),
+    "D_torus": BASE + np.array([0.03, -0.02, 0.01, -0.04, 0.02, 0.01]),
+    "D_exponential": BASE[:5] + 0.05,
+}
+
+
+def make(folder, accuracy=ACCURACY, **more):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, values in accuracy.items():
+        graph = None if name == "C_complete" else name.removeprefix("D_")
+        for seed, final in enumerate(values, 1):
+            rate = {"optimizer": {"type": "sgd", "lr": 0.1 if graph else 0.2, "momentum": 0}}
+            plan = Plan(name=f"{name}-s{seed}", implementation=name, graph=graph, seed=seed,
+                        final=float(final), validation=True, after=True,
+                        spec={"seed": seed, **rate, **more.get("spec", {})})
+            write(folder / f"{name}-s{seed}{more.get('suffix', '')}.h5", plan)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return make(tmp_path_factory.mktemp("results") / "mine")
+
+
+def made(folder, **terms):
+    found = statements(study(folder, open_runs([str(folder)])), Terms(**terms))
+    return {s.method: s for s in found}
+
+
+def test_statements_have_the_values_of_scipy_and_verdicts_follow(folder):
+    found = made(folder)
+    assert list(found) == ["D_complete", "D_exponential", "D_ring", "D_torus"]
+    ring = found["D_ring"]
+    p = ttest_rel(ACCURACY["D_ring"], ACCURACY["C_complete"]).pvalue
+    assert ring.p == pytest.approx(p, rel=1e-9) and ring.reference == "C_complete"
+    assert ring.p_family == pytest.approx(3 * p, rel=1e-9)  # three statements have six pairs
+    assert ring.flips_p == 2 / 64 and ring.verdict == "worse"
+    assert ring.mean == pytest.approx(np.mean(ACCURACY["D_ring"] - BASE))
+    same = found["D_complete"]
+    assert same.verdict == "equivalent" and same.power > 0.99
+    assert same.equivalence_family == pytest.approx(
+        3 * significance.tost(ACCURACY["D_complete"] - BASE, 0.005), rel=1e-6)
+    assert found["D_torus"].verdict == "undecided" and found["D_torus"].power < 0.1
+    # Five seeds have no verdict, however clear they are.
+    few = found["D_exponential"]
+    assert len(few.d) == 5 and few.verdict == "undecided" and np.isnan(few.p_family)
+
+
+def test_a_shown_difference_can_be_within_the_margin(folder):
+    assert made(folder, margin=0.1)["D_ring"].verdict == "worse, equivalent"
+
+
+def test_lower_is_better_for_losses(folder):
+    found = made(folder)["D_ring"]
+    assert found.mean < 0 and found.verdict == "worse"
+    assert replace(found, terms=Terms(metric="loss_mean_model")).verdict == "better"
+
+
+def test_cells_are_what_methods_share(tmp_path):
+    def partition(alpha):
+        return {"data": {"type": "cifar10", "partition": {"type": "dirichlet", "alpha": alpha}}}
+
+    for alpha in (0.1, 10):
+        make(tmp_path / "a", {k: ACCURACY[k] for k in ("C_complete", "D_ring")},
+             suffix=f"-alpha{alpha}", spec=partition(alpha))
+    runs = open_runs([str(tmp_path / "a")])
+    assert set(cell_labels(runs)) == {"alpha=0.1", "alpha=10"}
+    assert set(method_labels(runs)) == {"C_complete", "D_ring"}  # the rate is no method
+    assert main(["publish", str(tmp_path / "a"), "-o", str(tmp_path / "out")]) == 0
+    drawn = {path.name for path in (tmp_path / "out/a").glob("convergence*.png")}
+    assert drawn == {"convergence-alpha=0.1.png", "convergence-alpha=10.png"}
+    one = study(tmp_path / "a", runs)
+    assert [(s.cell, s.method) for s in statements(one, Terms())] == [
+        ("alpha=0.1", "D_ring"), ("alpha=10", "D_ring")]
+
+
+def test_a_spec_has_one_hash_for_all_seeds(folder):
+    by_method = {}
+    for run in open_runs([str(folder)]):
+        by_method.setdefault(run.name.split("-s")[0], set()).add(spec_hash(run))
+    assert all(len(hashes) == 1 for hashes in by_method.values())
+    assert len(set.union(*by_method.values())) == len(by_method)
+
+
+def tune(folder, trials):
+    """Write what `sweep tune` writes, with these names as trials."""
+    with open(folder / "trials.csv", "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["method", "role", "rate", "seed", "file"])
+        for path in sorted(folder.glob("*.h5")):
+            role = "trial" if path.stem in trials else "final"
+            writer.writerow([path.stem.split("-s")[0], role, 0.1, 1, path.name])
+    (folder / "tuning.csv").write_text(
+        "method,trials,at_edge,loss_at_half,loss_at_twice\nD_ring,14,highest,0.0125,\n")
+
+
+def test_trials_are_not_judged(tmp_path, capsys):
+    folder = make(tmp_path / "mine")
+    tune(folder, {"D_ring-s1", "D_torus-s2"})
+    found = made(folder)
+    assert len(found["D_ring"].d) == 5 and len(found["D_complete"].d) == 6
+    assert main(["publish", str(folder), "-o", str(tmp_path / "out")]) == 0
+    capsys.readouterr()
+    runs = pd.read_csv(tmp_path / "out/mine/runs.csv")
+    assert sorted(runs[runs.role == "trial"].name) == ["D_ring-s1", "D_torus-s2"]
+    # Nobody can choose by the test set of a trial, or by the best epoch.
+    tested = runs.set_index("name").accuracy_mean_model
+    assert np.isnan(tested["D_ring-s1"]) and tested["D_ring-s2"] > 0 and not any(
+        key.endswith("_best") for key in runs)
+    assert runs.validation_accuracy.notna().all()
+    methods = pd.read_csv(tmp_path / "out/mine/methods.csv").set_index("method")
+    assert methods.trials["D_ring"] == 14 and methods.loss_at_half["D_ring"] == 0.0125
+    page = (tmp_path / "out/mine/results.md").read_text()
+    assert "0.1 (highest of the grid)" in page and "| +1.25 | - |" in page
+    assert "D_ring-s1" not in (tmp_path / "out/index.html").read_text()
+
+
+def test_publish_writes_tables_figures_and_one_page(folder, tmp_path, capsys):
+    assert main(["publish", str(folder), "-o", str(tmp_path)]) == 0
+    files = [line for line in capsys.readouterr().out.splitlines() if line]
+    assert files[-1] == str(tmp_path / "index.html")
+    runs = pd.read_csv(tmp_path / "mine/runs.csv")
+    assert len(runs) == 29 and {"spec_hash", "commit", "seed", "cell", "method"} <= {*runs}
+    assert "file" not in runs and str(folder) not in (tmp_path / "mine/runs.csv").read_text()
+    table = pd.read_csv(tmp_path / "mine/statements.csv").set_index("method")
+    assert table.verdict["D_ring"] == "worse" and table.margin["D_ring"] == 0.005
+    page = (tmp_path / "mine/results.md").read_text()
+    assert "**worse**: D_ring" in page and "power" in page
+    assert all(len(line) <= 120 or line.startswith(("|", "!")) for line in page.splitlines())
+    for name in ("variance-accuracy", "early", "convergence"):
+        assert (tmp_path / f"mine/{name}.png").stat().st_size > 1000
+        assert f"]({name}.png)" in page
+    index = (tmp_path / "index.html").read_text()
+    for run in open_runs([str(folder)]):
+        spec = tmp_path / f"specs/{spec_hash(run)}.json"
+        assert f'href="specs/{spec.name}"' in index
+        assert "seed" not in json.loads(spec.read_text())
+    assert "sign flips" not in index  # the page of a study has its verdicts
+    # Readers do not have the result files: nothing names the machine.
+    assert str(folder) not in index and "Provenance" not in index and ".h5" not in index
+
+
+def test_losses_have_no_points(folder, tmp_path, capsys):
+    assert main(["publish", str(folder), "-o", str(tmp_path), "--metric", "loss_mean_model",
+                 "--margin", "0.02"]) == 0
+    capsys.readouterr()
+    page = (tmp_path / "mine/results.md").read_text()
+    assert "within ± 0.02 (mean model loss)" in " ".join(page.split())
+    assert "difference to all-reduce (interval)" in page
+
+
+def test_correlations_have_intervals_and_leave_all_reduce_out(folder, tmp_path, capsys):
+    assert main(["publish", str(folder), "-o", str(tmp_path)]) == 0
+    capsys.readouterr()
+    found = pd.read_csv(tmp_path / "mine/correlations.csv")
+    assert set(found.window) == {0.01, 0.02, 0.05, 0.1, 0.2, 0.5} and set(found.settings) == {4}
+    assert set(found.when) == {"before averaging", "after averaging"}
+    assert (found.interval_low <= found.rho).all() and (found.rho <= found.interval_high).all()
+
+
+@pytest.mark.parametrize("words, said", [
+    (["nowhere"], "nowhere: is not a folder, and each study is one"),
+    (["{folder}", "--margin", "60%"], "accuracies are fractions"),
+    (["{folder}", "--alpha", "2"], "--alpha 2.0: out of range"),
+    (["{folder}", "--metric", "seed"], "--metric seed: is neither better high"),
+    (["{folder}", "--where", "status=failed"], "no run"),
+])
+def test_errors_are_reported(folder, tmp_path, capsys, words, said):
+    words = [word.format(folder=folder) for word in words]
+    assert main(["publish", *words, "-o", str(tmp_path / "out")]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_seed_that_occurs_twice_is_an_error(tmp_path, capsys):
+    folder = make(tmp_path / "a", {"C_complete": BASE, "D_ring": BASE})
+    (folder / "again.h5").write_bytes((folder / "D_ring-s3.h5").read_bytes())
+    assert main(["publish", str(folder), "-o", str(tmp_path / "out")]) == 2
+    assert "seed 3 occurs twice" in capsys.readouterr().err

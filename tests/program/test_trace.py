@@ -243,6 +243,29 @@ def test_a_resumed_run_keeps_the_earlier_iterations(dbench):
         assert spans(new, "forward", iteration=3) != spans(old, "forward", iteration=3)
 
 
+NEW = ("start_time", "time_forward", "time_backward", "time_wait", "time_mix", "time_progress",
+       "time_wait_rank")
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_a_run_of_an_earlier_version_is_resumed(dbench, ranks):
+    """Such a run has no columns for parts of times; on more ranks, columns become wider."""
+    changes = {"checkpoint": {"every": {"iterations": 3}}, "length": {"iterations": 8}}
+    path = dbench.run(dbench.spec(changes), ranks=2)
+    with h5py.File(path, "r+") as file:
+        file.attrs.modify("status", np.bytes_(b"failed"))
+        for name in NEW if ranks == 2 else ():
+            del file[f"iterations/{name}"]
+    dbench("run", dbench.spec(changes), "--output", path, "--resume", "--quiet", ranks=ranks)
+    for name in NEW:
+        column = read(path, f"iterations/{name}")
+        assert column.shape == (8, ranks) and np.isfinite(column[6:]).all()
+        missing = column[:6] if ranks == 2 else column[:6, 2:]
+        assert (missing == -1).all() if name == "time_wait_rank" else np.isnan(missing).all()
+        if ranks == 4:
+            assert np.isfinite(column[:6, :2]).all()
+
+
 def test_a_new_run_removes_the_traces_of_the_one_before(dbench):
     path = dbench.run(dbench.spec(profile=TRACE), ranks=2)
     kept = dbench.folder / "out.trace-notes.json"
@@ -254,12 +277,16 @@ def test_a_new_run_removes_the_traces_of_the_one_before(dbench):
 
 @pytest.mark.parametrize("value", [{}, {"iterations": 3}, {"iterations": [3]}, [1, 2],
                                    {"iterations": [3, 3]}, {"iterations": [-1, 3]},
-                                   {"iterations": [0, 1.5]}, {"iterations": [0, 1], "every": 2},
-                                   {"iterations": [6, 8]}],
+                                   {"iterations": [0, 1.5]}, {"iterations": [0, 1], "every": 2}],
                          ids=str)
 def test_wrong_values_are_refused(dbench, value):
     refused = dbench("check", dbench.spec(profile={"trace": value}), expect=2)
     assert "/profile/trace" in refused.stderr
+
+
+def test_iterations_after_the_end_are_a_warning(dbench):
+    done = dbench("check", dbench.spec(profile={"trace": {"iterations": [6, 8]}}))
+    assert "/profile/trace/iterations: nothing is traced" in done.stderr + done.stdout
 
 
 def test_asynchronous_algorithms_are_refused(dbench):

@@ -45,12 +45,6 @@ TrainerPlan plan_training(const RunSpec& spec, const base::RunLength& run, int64
     if (profile.norms) plan.profile.rows = rows;
     if (profile.variance.exact) plan.profile.variance = exact;
     plan.profile.after = profile.after;
-    if (profile.trace && profile.trace->begin >= run.iterations) {
-        throw base::UserError("/profile/trace/iterations: begins with iteration " +
-                              std::to_string(profile.trace->begin) + " (the run has " +
-                              std::to_string(run.iterations) +
-                              " iterations, counted from 0): choose earlier iterations");
-    }
     return plan;
 }
 

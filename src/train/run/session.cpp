@@ -364,6 +364,12 @@ std::vector<std::string> Session::warnings(const Estimates& estimates) const {
         all.push_back(text);
     }
     for (std::string& text : impl_->learning_rate->warnings()) all.push_back(std::move(text));
+    const auto& trace = impl_->spec.profile.trace;
+    if (trace && trace->begin >= impl_->plan.iterations) {
+        all.push_back("/profile/trace/iterations: nothing is traced (the run has " +
+                      std::to_string(impl_->plan.iterations) +
+                      " iterations, counted from 0): choose earlier iterations");
+    }
     return all;
 }
 

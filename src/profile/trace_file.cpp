@@ -135,6 +135,7 @@ TraceFile::TraceFile(const Options& options)
     const fs::path folder = fs::path(path).parent_path();
     if (!folder.empty()) fs::create_directories(folder, ignored);
     file_.emplace("the trace", path);
+    base::take_trace();  // drops events of an earlier run of this process
     const std::string name = "rank " + std::to_string(rank_) + " (" + options.host + ")";
     const std::string text = "[\n" + metadata(rank_, "process_name", {{"name", name}}) +
                              metadata(rank_, "process_sort_index", {{"sort_index", rank_}}) +

@@ -249,7 +249,7 @@ NEW = ("start_time", "time_forward", "time_backward", "time_wait", "time_mix", "
 
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_a_run_of_an_earlier_version_is_resumed(dbench, ranks):
-    """Such a run has no columns for parts of times; on more ranks, columns become wider."""
+    """An earlier version had no columns for parts of times; on more ranks, columns widen."""
     changes = {"checkpoint": {"every": {"iterations": 3}}, "length": {"iterations": 8}}
     path = dbench.run(dbench.spec(changes), ranks=2)
     with h5py.File(path, "r+") as file:
@@ -264,6 +264,23 @@ def test_a_run_of_an_earlier_version_is_resumed(dbench, ranks):
         assert (missing == -1).all() if name == "time_wait_rank" else np.isnan(missing).all()
         if ranks == 4:
             assert np.isfinite(column[:6, :2]).all()
+
+
+def test_parts_that_cannot_be_separated_are_unknown(dbench):
+    together = dbench.run(dbench.spec(model="mlp", stacking="batched", profile=TRACE))
+    (events,) = traces(together, 1)
+    assert not spans(events, "forward")
+    for t in range(FIRST, LAST):
+        (span,) = spans(events, "backward", iteration=t)
+        assert "replica" not in span["args"]
+    asynchronous = dbench.run(dbench.spec(
+        {"implementation": None, "algorithm": "ad_psgd", "graph": "ring"}, name="a.json"), "a.h5")
+    for path, unknown in ((together, ("time_forward", "time_backward")),
+                          (asynchronous, [name for name in NEW if name != "time_wait_rank"])):
+        for name in ("step_time", "time_gradient", "time_exchange"):
+            assert np.isfinite(read(path, f"iterations/{name}")).all()
+        for name in unknown:
+            assert np.isnan(read(path, f"iterations/{name}")).all()
 
 
 def test_a_new_run_removes_the_traces_of_the_one_before(dbench):

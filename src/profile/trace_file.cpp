@@ -1,6 +1,7 @@
 #include "profile/trace_file.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -51,10 +52,10 @@ std::string earlier_lines(const std::string& path, int64_t first) {
     return kept;
 }
 
-/// Appends ", "KEY": VALUE" with nanoseconds.
-void add_time(std::string& line, const char* key, double microseconds) {
+/// Appends a time in microseconds.
+void add_time(std::string& line, const char* key, int64_t nanoseconds) {
     char text[64];
-    std::snprintf(text, sizeof text, ",\"%s\":%.3f", key, microseconds);
+    std::snprintf(text, sizeof text, ",\"%s\":%.3f", key, static_cast<double>(nanoseconds) / 1000);
     line += text;
 }
 
@@ -68,6 +69,10 @@ void add_argument(std::string& line, const char* key, int64_t value) {
 
 std::string event_line(const TraceEvent& event, int rank, const base::RunClock& clock) {
     std::string line = "{\"name\":\"";
+    // Both ends of a span are rounded, and not its length, so that spans still nest.
+    const auto nanoseconds = [&](double time) -> int64_t {
+        return std::llround(clock.at(time) * 1e9);
+    };
     const auto begin = [&](const char* name, const char* category, const char* kind) {
         line += name;
         line += "\",\"cat\":\"";
@@ -80,7 +85,7 @@ std::string event_line(const TraceEvent& event, int rank, const base::RunClock& 
         case TraceEvent::Kind::span: {
             const base::WorkName& work = base::kWorkNames[static_cast<size_t>(event.work)];
             begin(work.name, work.category, "X");
-            add_time(line, "dur", (event.end - event.begin) * kMicroseconds);
+            add_time(line, "dur", nanoseconds(event.end) - nanoseconds(event.begin));
             break;
         }
         case TraceEvent::Kind::sent:
@@ -94,7 +99,7 @@ std::string event_line(const TraceEvent& event, int rank, const base::RunClock& 
             line += R"(,"s":"t")";
             break;
     }
-    add_time(line, "ts", clock.at(event.begin) * kMicroseconds);
+    add_time(line, "ts", nanoseconds(event.begin));
     line += ",\"pid\":" + std::to_string(rank) +
             ",\"tid\":" + std::to_string(static_cast<int>(event.thread)) + ",\"args\":{";
     add_argument(line, "iteration", event.iteration);

@@ -108,14 +108,15 @@ def test_spans_lie_in_their_iteration_and_nest(runs, name):
             if e["tid"] == 0:
                 assert e["ts"] >= start[t, rank] * 1e6 - SLACK
                 assert e["ts"] + e["dur"] <= start[t + 1, rank] * 1e6 + SLACK
+        tenth_of_a_nanosecond = 1e-4
         for thread in (0, 1):
             stack = []
             of_thread = [e for e in spans(events) if e["tid"] == thread]
             for e in sorted(of_thread, key=lambda e: (e["ts"], -e["dur"])):
-                while stack and stack[-1] <= e["ts"] + 0.002:
+                while stack and stack[-1] <= e["ts"] + tenth_of_a_nanosecond:
                     stack.pop()
                 end = e["ts"] + e["dur"]
-                assert not stack or end <= stack[-1] + 0.002
+                assert not stack or end <= stack[-1] + tenth_of_a_nanosecond
                 assert thread == 0 or not stack
                 stack.append(end)
 

@@ -51,7 +51,7 @@ comm::Token Step::start_next_mix(arena::Rows rows, arena::Columns columns, comm:
 }
 
 void Step::reclaim(const comm::Token& token) {
-    const TimedScope scope(timers, Time::exchange);
+    const TimedScope scope(timers, Time::exchange, comm::Exchange::traced_bucket(token));
     exchange.reclaim(token);
 }
 
@@ -61,18 +61,18 @@ bool Step::can_finish(const comm::Token& token) {
 }
 
 void Step::finish_mix(const comm::Token& token, arena::Rows out) {
-    const TimedScope scope(timers, Time::exchange);
+    const TimedScope scope(timers, Time::exchange, comm::Exchange::traced_bucket(token));
     exchange.finish_mix(token, out);
 }
 
 void Step::finish_mix(const comm::Token& token, arena::Rows out,
                       const std::function<void(arena::Columns)>& then) {
-    const TimedScope scope(timers, Time::exchange);
+    const TimedScope scope(timers, Time::exchange, comm::Exchange::traced_bucket(token));
     exchange.finish_mix(token, out, then);
 }
 
 void Step::finish_change(const comm::Token& token, arena::Rows out) {
-    const TimedScope scope(timers, Time::exchange);
+    const TimedScope scope(timers, Time::exchange, comm::Exchange::traced_bucket(token));
     exchange.finish_change(token, out);
 }
 
@@ -89,11 +89,11 @@ void Step::finish_mix_and_update(const comm::Token& token, arena::Rows out,
                                  arena::Columns columns) {
     if (try_one_pass(arena::MixOrder::combine_while_adapt, out, columns, nullptr)) return;
     const auto update_means = [&](std::span<const std::vector<arena::Term>> means) {
-        const TimedScope scope(timers, Time::update);
+        const TimedScope scope(timers, Time::update, comm::Exchange::traced_bucket(token));
         return optimizer.step_of_means(out, means, x, g, columns, numbers, probe.squared_update());
     };
     {
-        const TimedScope scope(timers, Time::exchange);
+        const TimedScope scope(timers, Time::exchange, comm::Exchange::traced_bucket(token));
         if (exchange.finish_mix(token, update_means)) return;
     }
     finish_mix(token, out, [&](arena::Columns piece) { update(out, out, x, piece); });

@@ -24,4 +24,15 @@ private:
     double start_;
 };
 
+/// Converts this process's times to the clock that all ranks of a run share: seconds since the
+/// start of training on rank 0, without the pauses between restarts.
+struct RunClock {
+    double offset = 0;       ///< Rank 0's now() minus this process's, at the same moment.
+    double uncertainty = 0;  ///< The largest error of `offset`.
+    double zero = 0;         ///< Rank 0's now() at second 0.
+
+    /// Converts a time of now().
+    double at(double time) const { return time + offset - zero; }
+};
+
 }  // namespace dbench::base

@@ -90,6 +90,7 @@ Column::Column(hid_t group, const ColumnSpec& spec, const Axes& axes, arena::DTy
     : name_(spec.name),
       kind_(spec.kind),
       of_replicas_(std::string_view(spec.axes).find_first_of("nm") != std::string_view::npos),
+      of_ranks_(std::string_view(spec.axes).find('r') != std::string_view::npos),
       compress_(chunking.compress),
       type_(type_of(spec, precision)) {
     std::vector<hsize_t> now{0}, most{H5S_UNLIMITED};
@@ -139,16 +140,24 @@ void Column::add(const std::string& text) {
 }
 
 void Column::add_missing() {
-    DBENCH_EXPECT(kind_ == Kind::real || kind_ == Kind::float64);
-    for (size_t k = 0; k < row_bytes_ / element_; ++k) {
-        add(std::numeric_limits<double>::quiet_NaN());
+    for (size_t k = 0; k < row_bytes_ / element_; ++k) add_unknown();
+}
+
+void Column::add_converted(std::span<const double> values) {
+    if (kind_ == Kind::real || kind_ == Kind::float64) return add(values);
+    for (const double value : values) add(static_cast<int64_t>(value));
+}
+
+void Column::add_unknown() {
+    DBENCH_EXPECT(kind_ != Kind::text);
+    if (kind_ == Kind::real || kind_ == Kind::float64) {
+        return add(std::numeric_limits<double>::quiet_NaN());
     }
+    add(int64_t{-1});
 }
 
 void Column::complete_row() {
-    while (row_bytes_ > 0 && pending_.size() % row_bytes_ != 0) {
-        add(std::numeric_limits<double>::quiet_NaN());
-    }
+    while (row_bytes_ > 0 && pending_.size() % row_bytes_ != 0) add_unknown();
 }
 
 int64_t Column::pending() const {

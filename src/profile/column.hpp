@@ -44,13 +44,17 @@ public:
     void add(int64_t value) { add_integers({&value, 1}); }
     void add(int32_t value) { add(static_cast<int64_t>(value)); }
     void add(const std::string& text);
-    /// Adds a row of unknown values (NaN).
+    /// Adds numbers that were read as float64, converted to the column's type.
+    void add_converted(std::span<const double> values);
+    /// Adds a row of unknown values (NaN; -1 for integers).
     void add_missing();
-    /// Fills the rest of a row that was begun with unknown values (NaN).
+    /// Fills the rest of a row that was begun with unknown values.
     void complete_row();
     Kind kind() const { return kind_; }
     /// True if a row has values of single replicas.
     bool of_replicas() const { return of_replicas_; }
+    /// True if a row has one value per rank.
+    bool of_ranks() const { return of_ranks_; }
     /// The extents of a row.
     const std::vector<hsize_t>& extents() const { return row_; }
     hid_t type() const { return type_; }
@@ -69,13 +73,14 @@ public:
     void abandon() { dataset_.abandon(); }
 
 private:
+    void add_unknown();
     int64_t pending() const;
     void write_whole(int64_t first, int64_t count);
     void write_direct(bool plain);
 
     std::string name_;
     Kind kind_;
-    bool of_replicas_;
+    bool of_replicas_, of_ranks_;
     std::vector<hsize_t> row_;  ///< Shape of a row.
     size_t element_;            ///< Bytes.
     size_t row_bytes_;

@@ -117,6 +117,10 @@ void copy_rows(const h5::File& from, const std::string& group, int64_t rows, Col
                const std::function<void()>& some) {
     if (rows <= 0) return;
     const std::string name = group + "/" + column.name();
+    if (column.of_ranks() && !exists(from, name)) {  // an earlier version did not record it
+        for (int64_t k = 0; k < rows; ++k) column.add_missing();
+        return;
+    }
     const h5::Dataset dataset = open_dataset(from, name);
     std::vector<hsize_t> there = extents(dataset);
     there.erase(there.begin());
@@ -140,8 +144,7 @@ void copy_rows(const h5::File& from, const std::string& group, int64_t rows, Col
         if (longer) {
             const auto* values = reinterpret_cast<const double*>(bytes.data());
             for (int64_t k = 0; k < count; ++k) {
-                column.add(
-                    std::span<const double>(values + static_cast<hsize_t>(k) * numbers, numbers));
+                column.add_converted({values + static_cast<hsize_t>(k) * numbers, numbers});
                 column.complete_row();
             }
         } else {

@@ -10,8 +10,8 @@ namespace dbench::profile {
 namespace {
 
 using algorithms::kTimeColumns;
-constexpr size_t kTimes = kTimeColumns.size();
-constexpr int64_t kScalars = static_cast<int64_t>(kTimes) + 1;
+constexpr size_t kColumns = kTimeColumns.size();
+constexpr int64_t kScalars = static_cast<int64_t>(kColumns) + 2;
 
 void put(std::span<const double> values, std::string& bytes) {
     bytes.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
@@ -29,8 +29,9 @@ void put_sized(const std::vector<double>& values, int64_t count, std::string& by
 void pack(const algorithms::IterationRecord& r, int64_t replicas, int64_t tensors,
           std::string& bytes) {
     std::array<double, kScalars> scalars;
-    for (size_t k = 0; k < kTimes; ++k) scalars[k] = r.times[kTimeColumns[k].time];
-    scalars[kTimes] = r.profile_bytes;
+    for (size_t k = 0; k < kColumns; ++k) scalars[k] = r.times[kTimeColumns[k].time];
+    scalars[kColumns] = r.profile_bytes;
+    scalars[kColumns + 1] = r.awaited_rank;
     put(scalars, bytes);
     put_sized(r.loss, replicas, bytes);
     put_sized(r.accuracy, replicas, bytes);
@@ -65,8 +66,9 @@ std::span<const double> Unpacker::take(int64_t count) {
 RankRow Unpacker::next(bool profiled, bool asynchronous) {
     const std::span<const double> scalars = take(kScalars);
     RankRow row{};
-    for (size_t k = 0; k < kTimes; ++k) row.times[kTimeColumns[k].time] = scalars[k];
-    row.profile_bytes = scalars[kTimes];
+    for (size_t k = 0; k < kColumns; ++k) row.times[kTimeColumns[k].time] = scalars[k];
+    row.profile_bytes = scalars[kColumns];
+    row.awaited_rank = scalars[kColumns + 1];
     row.loss = take(replicas_);
     row.accuracy = take(replicas_);
     if (asynchronous) {

@@ -14,6 +14,7 @@ namespace dbench::profile {
 struct RankRow {
     algorithms::Times times;
     double profile_bytes;
+    double awaited_rank;
     std::span<const double> loss, accuracy;              ///< [R]
     std::span<const double> staleness, replica_time;     ///< [R], empty if not asynchronous
     std::span<const double> norm;                        ///< [R, T], empty if not profiled

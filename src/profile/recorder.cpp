@@ -67,6 +67,7 @@ struct Recorder::Impl {
 
     RunHead head() const;
     void create();
+    void create_trace();
     void replay_graphs(const EarlierRun& earlier);
     void flush();
     void complete_flush();
@@ -92,9 +93,10 @@ struct Recorder::Impl {
     const int64_t local, tensors;  ///< R and T.
     const base::Stopwatch clock;
 
-    std::string packed;   ///< Rows since the last flush.
-    int64_t waiting = 0;  ///< Number of rows in `packed`.
-    int64_t interval;     ///< Iterations between flushes; equal on all ranks.
+    std::string packed;                ///< Rows since the last flush.
+    int64_t waiting = 0;               ///< Number of rows in `packed`.
+    std::unique_ptr<TraceFile> trace;  ///< Null: no iteration is traced.
+    int64_t interval;                  ///< Iterations between flushes; equal on all ranks.
     /// The last flush: it sends its rows to rank 0, whose answer holds the next interval and, if
     /// the file cannot be written, the reason.
     std::unique_ptr<comm::BackgroundCollective> pending_flush;
@@ -167,9 +169,24 @@ void Recorder::Impl::create() {
             problem = error.what();
         }
     }
+    if (world.rank() == 0 && problem.empty() && options.first == 0) remove_traces(options.path);
     world.agree(problem, user);
+    if (options.traced) create_trace();
     progress.iterations = options.iterations;
     progress.first = progress.completed = options.first;
+}
+
+/// Creates this rank's trace. Throws UserError on all ranks if any rank cannot.
+void Recorder::Impl::create_trace() {
+    std::string obstacle;
+    try {
+        trace = std::make_unique<TraceFile>(
+            TraceFile::Options{options.path, world.rank(), world.host(), *options.traced,
+                               options.common_clock, options.first});
+    } catch (const std::exception& error) {
+        obstacle = error.what();
+    }
+    world.agree(obstacle, true);
 }
 
 // The rows of /graphs follow from the schedule and the iterations that used it.
@@ -338,6 +355,14 @@ Recorder::Recorder(comm::World& world, comm::Placement placement, RecorderOption
 
 Recorder::~Recorder() {
     if (impl_ && !impl_->ended) fail("the run ended without reporting a result");
+}
+
+void Recorder::iteration_begins(int64_t t) {
+    if (impl_->trace) impl_->trace->begin(t);
+}
+
+void Recorder::iteration_ended(int64_t t) {
+    if (impl_->trace) impl_->trace->end(t);
 }
 
 void Recorder::iteration(const algorithms::IterationRecord& record) {

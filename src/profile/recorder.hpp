@@ -13,6 +13,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include "comm/placement.hpp"
 #include "comm/world/world.hpp"
 #include "graphs/schedule.hpp"
+#include "profile/trace_file.hpp"
 
 namespace dbench::profile {
 
@@ -76,6 +78,9 @@ struct RecorderOptions {
     int64_t first = 0;  ///< First iteration; if not 0, the run in the existing file is continued.
     base::Stopwatch clock;  ///< Run time, summed over restarts: the time of events.
 
+    base::RunClock common_clock;             ///< This rank's, for the trace.
+    std::optional<TracedIterations> traced;  ///< Iterations of which a trace is written.
+
     const graphs::Schedule* schedule = nullptr;  ///< Null: centralized. Must outlive the recorder.
     int64_t graphs = 256;  ///< Maximum number of matrices kept of a schedule that does not repeat.
 
@@ -101,6 +106,8 @@ public:
     Recorder(const Recorder&) = delete;
     Recorder& operator=(const Recorder&) = delete;
 
+    void iteration_begins(int64_t t) override;
+    void iteration_ended(int64_t t) override;
     /// Adds an iteration. Some calls are collective: those flush, and wait only for a rank that has
     /// not yet reached the flush before; the call for the last iteration waits for all ranks.
     /// Throws RunError on all ranks if the file cannot be written (with file and reason), and the

@@ -38,6 +38,9 @@ void append_iteration(Table& table, const algorithms::IterationRecord& record, i
         for (const RankRow& rank : ranks) column.add(rank.times[measured.time]);
         column.complete_row();  // A resumed run may have had more ranks before.
     }
+    Column& awaited = table["time_wait_rank"];
+    for (const RankRow& rank : ranks) awaited.add(static_cast<int64_t>(rank.awaited_rank));
+    awaited.complete_row();
     if (record.asynchronous) {
         add_parts(table["staleness"], ranks, &RankRow::staleness);
         add_parts(table["replica_time"], ranks, &RankRow::replica_time);

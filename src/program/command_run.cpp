@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/signals.hpp"
+#include "comm/world/common_clock.hpp"
 #include "profile/recorder.hpp"
 #include "profile/result_file.hpp"
 #include "program/commands.hpp"
@@ -31,7 +32,9 @@ namespace {
 
 std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunArguments& arguments,
                                                  const PreparedRun& s, int threads, int64_t first,
-                                                 const base::Stopwatch& clock, ProgressLine& line,
+                                                 const base::Stopwatch& clock,
+                                                 const base::RunClock& common_clock,
+                                                 ProgressLine& line,
                                                  std::optional<Heartbeat>& heartbeat) {
     const auto& plan = s.session->plan();
     const profile::Features features = result_features(*s.session);
@@ -66,6 +69,10 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
     o.schedule = s.session->schedule();
     if (o.schedule) o.certified = o.schedule->certified().matrix;
     o.graphs = s.spec.run.profile.graphs;
+    o.common_clock = common_clock;
+    if (const auto& trace = s.spec.run.profile.trace) {
+        o.traced = profile::TracedIterations{trace->begin, trace->end};
+    }
     o.iterations = plan.iterations;
     if (world.size() > 1) o.min_sync_interval = plan.min_sync_interval;
     o.evaluate_every = plan.evaluate_every;
@@ -188,8 +195,9 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
     });
     std::optional<Heartbeat> heartbeat;  // created once the result file is known to be this run's
     const base::Stopwatch clock(head ? head->elapsed : 0);
+    const base::RunClock common_clock = comm::common_clock(world, clock);
     const auto recorder = make_recorder(world, arguments, s, threads, head ? head->iteration : 0,
-                                        clock, progress, heartbeat);
+                                        clock, common_clock, progress, heartbeat);
     if (world.rank() == 0) {
         profile::Progress start;
         start.first = start.completed = head ? head->iteration : 0;
@@ -217,7 +225,7 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
         if (!changed_inputs.empty()) {
             recorder->event(head->iteration - 1, "data", changed_inputs.substr(0, 512));
         }
-        signal = s.session->train(*recorder, checkpoints, clock);
+        signal = s.session->train(*recorder, checkpoints, clock, common_clock);
         if (signal.empty()) {
             record_remarks(world, *recorder, *s.session);
             recorder->finish("complete");

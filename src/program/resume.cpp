@@ -69,8 +69,9 @@ Json earlier_changes(const std::string& provenance, int64_t iteration) {
 
 std::vector<std::string> entries_free_to_change(const Json& spec) {
     std::vector<std::string> free = {
-        "/checkpoint", "/output",  "/notes",        "/name",          "/device",
-        "/placement",  "/capture", "/data/threads", "/data/resident", "/allow_disconnected"};
+        "/checkpoint",   "/output",  "/notes",        "/name",          "/device",
+        "/placement",    "/capture", "/data/threads", "/data/resident", "/allow_disconnected",
+        "/profile/trace"};
     if (!delays_change_results(spec)) free.push_back("/delays");
     // The digest of the model's file is compared instead.
     if (spec.contains(Json::json_pointer("/model/path"))) free.push_back("/model/path");

@@ -82,13 +82,14 @@ TEST_CASE("a step records what it sent and how its time divides") {
     CHECK(record.messages == 2 * kReplicas);
     CHECK(record.bytes_sent == 2.0 * kReplicas * kParameters * 4);
     double parts = 0;
-    for (const TimeColumn& column : kTimeColumns) {
-        CHECK(record.times[column.time] >= 0);
-        if (column.time != Time::step && column.time != Time::profile) {
-            parts += record.times[column.time];
-        }
+    for (const TimeColumn& column : kTimeColumns) CHECK(record.times[column.time] >= 0);
+    for (const Time part :
+         {Time::data, Time::gradient, Time::update, Time::exchange, Time::control}) {
+        parts += record.times[part];
     }
     CHECK(record.times[Time::step] >= parts);
+    CHECK(record.times[Time::exchange] >= record.times[Time::wait] + record.times[Time::mix]);
+    CHECK(record.times[Time::mix] > 0);
     CHECK(record.times[Time::exchange] > 0);
 }
 

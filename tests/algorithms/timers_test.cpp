@@ -131,5 +131,39 @@ TEST_CASE("Times of the host are available at once") {
     CHECK(times[Time::step] == Approx(sum_of_phases(times)).epsilon(1e-12));
 }
 
+TEST_CASE("Waits and sums count while the exchange is the current phase") {
+    comm::ExchangeTimes exchanges{1, 2, 5, 1};  // earlier iterations do not count
+    Timers timers(arena::host_queue(), &exchanges);
+    const auto wait = [&](double seconds, int rank) {
+        exchanges.wait += seconds;
+        exchanges.awaited_rank = rank;
+        ++exchanges.waits;
+    };
+    timers.start();
+    CHECK(timers.awaited_rank() == -1);
+    {
+        const TimedScope exchange(timers, Time::exchange);
+        wait(0.5, 3);
+        exchanges.mix += 0.25;
+        {
+            const TimedScope update(timers, Time::update);
+            wait(8, 4);
+        }
+        exchanges.mix += 0.125;
+    }
+    {
+        const TimedScope measure(timers, Time::profile);
+        wait(16, 6);
+    }
+    timers.stop();
+    CHECK(timers.all()[Time::wait] == 0.5);
+    CHECK(timers.all()[Time::mix] == 0.375);
+    CHECK(timers.awaited_rank() == 3);
+    timers.start();
+    timers.stop();
+    CHECK(timers.all()[Time::wait] == 0);
+    CHECK(timers.awaited_rank() == -1);
+}
+
 }  // namespace
 }  // namespace dbench::algorithms

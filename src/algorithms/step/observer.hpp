@@ -35,6 +35,9 @@ struct IterationRecord {
     std::vector<double> replica_time;  ///< [R] End of the iteration, seconds from the run's start.
 
     Times times;  ///< Times of this rank; settled before an observer receives them.
+    /// The rank for which this rank waited last in the iteration's exchanges; -1: it did not wait,
+    /// or the rank is not known.
+    int awaited_rank = -1;
     /// Bytes that all replicas send for the profile, as if each had a rank.
     double profile_bytes = 0;
     double control_bytes = 0;  ///< Bytes sent for a controller, counted the same way.
@@ -94,6 +97,10 @@ struct EvaluationRecord {
 class Observer {
 public:
     virtual ~Observer() = default;
+    /// Called before iteration t begins.
+    virtual void iteration_begins(int64_t /*t*/) {}
+    /// Called when iteration t has ended, with its evaluation and its checkpoint.
+    virtual void iteration_ended(int64_t /*t*/) {}
     virtual void iteration(const IterationRecord& record) = 0;
     virtual void evaluation(const EvaluationRecord& record) = 0;
     /// Writes everything received so far to the disk. Called before a checkpoint is written.

@@ -47,7 +47,7 @@ Stepper::Stepper(comm::World& world, const comm::Placement& placement, const are
       clipping_(clipping_of(spec.optimizer)),
       exchange_(std::make_unique<comm::Exchange>(world, placement, layout, this->schedule(),
                                                  spec.reduction, spec.message)),
-      timers_(world.place().compute()),
+      timers_(world.place().compute(), &world.exchange_times()),
       probe_(spec.profile, layout, placement.replicas, placement.count(world.rank()), *exchange_,
              timers_),
       control_(staged_, world, placement, layout, *exchange_, timers_),
@@ -122,6 +122,17 @@ void Stepper::step(int64_t t, double lr, const Gradients& gradients, IterationRe
     record.control_bytes = control_.bytes();
     timers_.stop();
     record.times = timers_.all();
+    record.awaited_rank = timers_.awaited_rank();
+}
+
+void Stepper::trace_bucket_ready(arena::Columns columns) const {
+    base::TraceEvent event;
+    event.kind = base::TraceEvent::Kind::bucket_ready;
+    event.begin = base::now();
+    event.iteration = base::traced_iteration();
+    event.bucket = base::trace_bucket_of(columns.begin);
+    event.bytes = columns.count() * arena::size_of(type_);
+    base::add_to_trace(event);
 }
 
 // Returns nothing if a controller may change the graph after iteration t.
@@ -152,6 +163,8 @@ void Stepper::run_algorithm(const Gradients& gradients, Step& step) {
     std::vector<arena::Columns> complete;  // Tiles that wait for clipping.
     algorithm.before_forward(step);
     gradients([&](arena::Columns columns) {
+        const base::TraceBucketScope bucket(columns.begin);
+        if (base::tracing()) trace_bucket_ready(columns);
         probe_.gradient(g_, columns);
         for (const arena::Columns tile : layout_.tiles(columns)) {
             if (clipping_) {

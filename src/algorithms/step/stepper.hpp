@@ -153,6 +153,7 @@ private:
     Parts make(const StepSpec& spec) const;
     std::optional<graphs::Round> next_round(int64_t t) const;
     void run_algorithm(const Gradients& gradients, Step& step);
+    void trace_bucket_ready(arena::Columns columns) const;
     std::vector<IterationRecord> begin_records(int64_t begin, int64_t end,
                                                const std::function<double(int64_t)>& lr) const;
     void apply(const Turn& turn, double lr, bool measured);

@@ -1,6 +1,7 @@
 #include "algorithms/step/timers.hpp"
 
 #include <exception>
+#include <limits>
 #include <utility>
 
 namespace dbench::algorithms {
@@ -35,8 +36,17 @@ void Times::settle() {
     }
 }
 
+void Times::forget_details() {
+    for (const Time time :
+         {Time::start, Time::forward, Time::backward, Time::wait, Time::mix, Time::progress}) {
+        (*this)[time] = std::numeric_limits<double>::quiet_NaN();
+    }
+}
+
 void Timers::start() {
     spent_ = {};
+    awaited_rank_ = -1;
+    if (exchanges_) seen_ = *exchanges_;
     current_ = Time::rest;
     base::note_phase(phase_name(current_));
     since_ = base::now();
@@ -54,8 +64,31 @@ Time Timers::enter(Time phase) {
         spent_[before] += at - since_;
         since_ = at;
     }
+    if (exchanges_) divide_exchange(before);
     base::note_phase(phase_name(phase));
     return before;
+}
+
+void Timers::divide_exchange(Time before) {
+    if (before == Time::exchange) {
+        spent_[Time::wait] += exchanges_->wait - seen_.wait;
+        spent_[Time::mix] += exchanges_->mix - seen_.mix;
+        if (exchanges_->waits != seen_.waits) awaited_rank_ = exchanges_->awaited_rank;
+    }
+    seen_ = *exchanges_;
+}
+
+base::Work traced_work(Time phase) {
+    switch (phase) {
+        case Time::data:
+            return base::Work::load;
+        case Time::update:
+            return base::Work::update;
+        case Time::exchange:
+            return base::Work::exchange;
+        default:
+            return base::Work::measure;
+    }
 }
 
 void Timers::leave(Time phase) noexcept {

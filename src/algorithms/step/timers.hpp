@@ -5,33 +5,57 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "arena/device/queue.hpp"
 #include "base/clock.hpp"
 #include "base/run_position.hpp"
+#include "base/trace.hpp"
+#include "comm/world/exchange_times.hpp"
 
 namespace dbench::algorithms {
 
 /// The times of a rank in an iteration: `step`, or a phase of it. `rest` is the time that belongs
-/// to no other phase. `delay` is not a phase: it is the part of `gradient` that the spec's /delays
-/// add.
-enum class Time : uint8_t { step, data, gradient, update, exchange, control, profile, rest, delay };
+/// to no other phase. The times from `delay` on are no phases: `delay` (which the spec's /delays
+/// add), `forward` and `backward` are parts of `gradient`, and `wait` and `mix` of `exchange`;
+/// `progress` is the CPU time of the thread that moves messages; `start` is the time at which the
+/// iteration began, on the run's clock.
+enum class Time : uint8_t {
+    step,
+    data,
+    gradient,
+    update,
+    exchange,
+    control,
+    profile,
+    rest,
+    delay,
+    forward,
+    backward,
+    wait,
+    mix,
+    progress,
+    start
+};
+inline constexpr size_t kTimes = 15;
 
 /// Returns the phase's name for messages.
 inline const char* phase_name(Time time) {
-    constexpr const char* kNames[] = {"step",    "data",    "gradient", "update", "exchange",
-                                      "control", "profile", "rest",     "delay"};
+    constexpr const char* kNames[kTimes] = {
+        "step",  "data",    "gradient", "update", "exchange", "control",  "profile", "rest",
+        "delay", "forward", "backward", "wait",   "mix",      "progress", "start"};
     return kNames[static_cast<size_t>(time)];
 }
 
-/// A column [I, r] of the result file: seconds, one row per iteration and one value per rank.
+/// A column [I, r] of the result file: seconds, one row per iteration and one value per rank. NaN
+/// stands for a time that is not known.
 struct TimeColumn {
     Time time;
     const char* name;
     const char* help;
 };
-inline constexpr std::array<TimeColumn, 8> kTimeColumns{{
+inline constexpr std::array<TimeColumn, 14> kTimeColumns{{
     {Time::step, "step_time", "time of the iteration without profiling and evaluation"},
     {Time::data, "time_data", "part of step_time: waiting for data"},
     {Time::gradient, "time_gradient", "part of step_time: forward and backward"},
@@ -40,6 +64,14 @@ inline constexpr std::array<TimeColumn, 8> kTimeColumns{{
     {Time::exchange, "time_exchange", "part of step_time: exposed part of the exchange"},
     {Time::control, "time_control", "part of step_time: measuring for a controller of the graph"},
     {Time::profile, "time_profile", "profiling; not part of step_time"},
+    {Time::start, "start_time",
+     "start of the iteration since the start of training, on the clock of rank 0"},
+    {Time::forward, "time_forward", "part of time_gradient: forward passes, and delays"},
+    {Time::backward, "time_backward", "part of time_gradient: all that is not in time_forward"},
+    {Time::wait, "time_wait", "part of time_exchange: waiting for other ranks"},
+    {Time::mix, "time_mix", "part of time_exchange: weighted sums and means"},
+    {Time::progress, "time_progress",
+     "CPU time of the thread that moves messages; not part of step_time"},
 }};
 
 /// Consecutive phases on a device's queue: what the queue ran, or waited for, between two
@@ -64,6 +96,8 @@ public:
     void add(std::shared_ptr<const DevicePhases> phases);
     /// Adds all pending device times. All their timestamps must have passed.
     void settle();
+    /// Sets the times to NaN that Timers does not measure and no other part has set.
+    void forget_details();
 
 private:
     struct Pending {
@@ -71,7 +105,7 @@ private:
         double share;
     };
 
-    std::array<double, 9> seconds_{};
+    std::array<double, kTimes> seconds_{};
     std::vector<Pending> pending_;
 };
 
@@ -79,8 +113,10 @@ private:
 /// the main thread calls it.
 class Timers {
 public:
-    /// `queue` is the step's queue.
-    explicit Timers(arena::Queue& queue) : queue_(queue) {}
+    /// `queue` is the step's queue. `exchanges`: where the waits and sums of exchanges are counted;
+    /// null: they are not known.
+    explicit Timers(arena::Queue& queue, const comm::ExchangeTimes* exchanges = nullptr)
+        : queue_(queue), exchanges_(exchanges) {}
 
     /// Begins an iteration: all times are zero, the current phase is `rest`.
     void start();
@@ -97,19 +133,38 @@ public:
     /// Returns all phases, and as `step` the whole iteration without profiling. Times of a device
     /// are added when the result is settled.
     Times all() const;
+    /// Returns the rank for which the iteration's last wait in an exchange waited last; -1: it did
+    /// not wait, or the rank is not known.
+    int awaited_rank() const { return awaited_rank_; }
 
 private:
+    /// Adds the parts of an exchange that has been the current phase until now.
+    void divide_exchange(Time before);
+
     arena::Queue& queue_;
+    const comm::ExchangeTimes* exchanges_;
+    comm::ExchangeTimes seen_;  // The counts that were added already.
+    int awaited_rank_ = -1;
     Times spent_;                                  // Measured on the host.
     std::shared_ptr<DevicePhases> device_phases_;  // Measured on a device.
     Time current_ = Time::rest;
     double since_ = 0;
 };
 
-/// Makes `phase` current for the enclosing block.
+/// Returns the work that the trace shows for a phase. Requires that it shows the phase.
+base::Work traced_work(Time phase);
+
+/// Makes `phase` current for the enclosing block, which the trace shows as a span. It shows passes
+/// (`gradient`) by themselves.
 class TimedScope {
 public:
-    TimedScope(Timers& timers, Time phase) : timers_(timers), before_(timers.enter(phase)) {}
+    /// `bucket`: for the trace; -1: the bucket on which this thread works.
+    TimedScope(Timers& timers, Time phase, int64_t bucket = -1)
+        : timers_(timers), before_(timers.enter(phase)) {
+        if (base::tracing() && phase != Time::gradient) {
+            span_.emplace(traced_work(phase), -1, bucket);
+        }
+    }
     ~TimedScope() { timers_.leave(before_); }
     TimedScope(const TimedScope&) = delete;
     TimedScope& operator=(const TimedScope&) = delete;
@@ -117,6 +172,7 @@ public:
 private:
     Timers& timers_;
     Time before_;
+    std::optional<base::TraceSpan> span_;
 };
 
 }  // namespace dbench::algorithms

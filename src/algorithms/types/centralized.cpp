@@ -29,7 +29,8 @@ public:
     void after_backward(Step& step) override {
         for (const auto& [token, columns] : pending_) {
             {
-                const TimedScope scope(step.timers, Time::exchange);
+                const TimedScope scope(step.timers, Time::exchange,
+                                       comm::Exchange::traced_bucket(token));
                 step.exchange.finish_all_reduce(token);
             }
             step.update(step.x, step.x, step.x, columns);

@@ -7,10 +7,12 @@
 #include <exception>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/log.hpp"
 #include "comm/exchange/delivery_operation.hpp"
 #include "comm/exchange/exchange_impl.hpp"
 #include "comm/exchange/receive_bytes.hpp"
+#include "comm/exchange/trace_exchange.hpp"
 #include "comm/exchange/transfer_operation.hpp"
 #include "comm/mixing/choose_routes.hpp"
 #include "comm/mixing/mixing_context.hpp"
@@ -96,6 +98,8 @@ std::shared_ptr<MixingOperation> Exchange::Impl::start(std::shared_ptr<const Mix
             routes = choose_routes(*plan, facts);
         }
     }
+    auto trace = trace_mixing({world.exchanges, world.rank(), world.size()}, *plan, routes, columns,
+                              arena::size_of(codec, x.type));
     const auto& scratch = routes.by_library() && !world.rows().queue() ? host_visible_pool : pool;
     auto operation = std::make_shared<MixingOperation>(MixingContext{.transport = world.rows(),
                                                                      .pool = scratch,
@@ -110,6 +114,8 @@ std::shared_ptr<MixingOperation> Exchange::Impl::start(std::shared_ptr<const Mix
                                                                      .place = place()});
     if (in_place) unreclaimed.push_back(operation);
     const bool arithmetic = operation->begin();
+    if (trace) trace->polled = operation->moves();
+    operation->trace = std::move(trace);
     if (operation->moves()) {
         world.engine.start(operation, !arithmetic && !operation->ordered());
     } else {
@@ -141,8 +147,16 @@ void Exchange::Impl::finish(MixingOperation& operation, arena::Rows out,
     constexpr int64_t kElements = 1 << 15;
     const arena::Columns columns = operation.columns();
     const int64_t width = std::max(arena::kBlock, kElements / std::max<int64_t>(out.count, 1));
+    const base::Stopwatch watch;
+    double others = 0;  // seconds of `then`
+    const MixingOperation::Then timed = [&](arena::Columns piece) {
+        const base::Stopwatch other;
+        then(piece);
+        others += other.seconds();
+    };
     operation.finish(out, result, by_pieces ? layout.tiles(columns, width) : std::vector{columns},
-                     then);
+                     then ? timed : then);
+    world.times.mix += watch.seconds() - others;
 }
 
 bool Exchange::Impl::finish(MixingOperation& operation, const UseTerms& use) {
@@ -156,7 +170,8 @@ void Exchange::Impl::reclaim(MixingOperation& operation) {
     if (!in_place) return;
     world.wait(
         "the reading of rows by the ranks of this host", [&] { return in_place->all_read(); },
-        [&] { return in_place->remaining_readers(); });
+        [&] { return in_place->remaining_readers(); }, 0,
+        operation.trace ? operation.trace->bucket : -1);
     in_place->release();
     std::erase_if(unreclaimed, [&](const auto& other) { return other.get() == &operation; });
 }
@@ -297,7 +312,10 @@ Token Exchange::Impl::start_delivery(graphs::Round round, arena::Rows messages, 
     const auto& scratch = writer == MessageWriter::host ? host_visible_pool : pool;
     auto delivery =
         std::make_shared<DeliveryOperation>(world.rows(), scratch, plan, messages, bytes, queue);
+    auto trace = trace_delivery({world.exchanges, world.rank(), world.size()}, *plan, bytes);
     delivery->begin(world.next_exchange());
+    if (trace) trace->polled = delivery->moves();
+    delivery->trace = std::move(trace);
     if (delivery->moves()) {
         world.engine.start(delivery, true);
     } else {
@@ -325,6 +343,10 @@ std::vector<std::vector<UsedMessage>> Exchange::finish_messages(const Token& tok
         impl_->world.wait("an exchange of messages", *token);
     }
     return delivery.used_messages();
+}
+
+int64_t Exchange::traced_bucket(const Token& token) {
+    return token->trace ? token->trace->bucket : -1;
 }
 
 bool Exchange::poll(const Token& token) { return impl_->world.engine.test(*token); }

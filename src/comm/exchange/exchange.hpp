@@ -172,6 +172,9 @@ public:
     /// Waits for the all-reduce; x then holds the mean.
     void finish_all_reduce(const Token& token);
 
+    /// Returns the gradient bucket in which the exchange's columns begin, for the trace; -1 if the
+    /// exchange is not traced.
+    static int64_t traced_bucket(const Token& token);
     /// Returns true if the exchange has moved all its messages. Never blocks; moves other
     /// operations along as well.
     bool poll(const Token& token);

@@ -172,8 +172,7 @@ void Collective::send_to_children() {
 
 std::shared_ptr<Collective> World::Impl::collective(Collective::Direction direction,
                                                     std::string text, Collective::Answer answer) {
-    const Collective::Endpoint endpoint{control(), rank(), size(),
-                                        tag(collectives++, control().tags())};
+    const Collective::Endpoint endpoint{control(), rank(), size(), next_collective()};
     return std::make_shared<Collective>(endpoint, direction, std::move(text), std::move(answer));
 }
 

@@ -1,5 +1,8 @@
 #include "comm/world/engine.hpp"
 
+#include <pthread.h>
+
+#include <ctime>
 #include <set>
 #include <utility>
 
@@ -106,6 +109,7 @@ bool Engine::step(OperationInFlight& operation) {
         const std::lock_guard of_all(mutex_);
         if (!error_) error_ = operation.error_;
     }
+    if (done && operation.trace && !operation.error_) operation.trace->done();
     if (done) operation.done_.store(true, std::memory_order_release);
     return done;
 }
@@ -127,6 +131,15 @@ bool Engine::step_all() {
     }
     keep_until_exit(std::move(failed));
     return finished;
+}
+
+double Engine::thread_seconds() {
+    clockid_t clock;
+    timespec time{};
+    if (!thread_.joinable() || pthread_getcpuclockid(thread_.native_handle(), &clock) != 0)
+        return 0;
+    clock_gettime(clock, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 void Engine::run() {

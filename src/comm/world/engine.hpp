@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "arena/device/queue.hpp"
+#include "comm/world/exchange_trace.hpp"
 
 namespace dbench::comm {
 
@@ -23,6 +24,9 @@ public:
     virtual ~OperationInFlight() = default;
     /// True if the operation has finished or failed.
     bool done() const { return done_.load(std::memory_order_acquire); }
+
+    /// Set before the start if the trace shows this operation; else null.
+    std::unique_ptr<const ExchangeTrace> trace;
 
 protected:
     friend class Engine;
@@ -76,6 +80,8 @@ public:
     void rethrow_failure();
     /// Returns the ranks that any operation in the list depends on, sorted.
     std::vector<int> awaited_ranks();
+    /// Returns the CPU time of the progress thread so far; 0 if there is none.
+    double thread_seconds();
 
     /// While an object of this class exists, the progress thread leaves all work to the waiting
     /// thread.

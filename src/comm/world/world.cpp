@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "base/framing.hpp"
 #include "base/log.hpp"
+#include "base/trace.hpp"
 #include "comm/transport/renumbered.hpp"
 #include "comm/wait.hpp"
 #include "comm/world/world_impl.hpp"
@@ -38,6 +39,28 @@ std::string sum_of(const std::vector<std::string>& texts) {
     }
     return sums;
 }
+
+/// Notes the rank for which a wait waits last. To ask takes long if there are many ranks, so it
+/// asks less often the longer it takes: a tenth of the time at most.
+class LastAwaited {
+public:
+    explicit LastAwaited(const std::function<std::vector<int>()>& ranks) : ranks_(ranks) {}
+    /// Call it after each poll that has found the wait unfinished.
+    void note() {
+        const double begin = base::now();
+        if (begin < next_) return;
+        const std::vector<int> ranks = ranks_();
+        if (!ranks.empty()) rank_ = ranks.front();
+        const double end = base::now();
+        next_ = end + 10 * (end - begin);
+    }
+    int rank() const { return rank_; }
+
+private:
+    const std::function<std::vector<int>()>& ranks_;
+    double next_ = 0;
+    int rank_ = -1;
+};
 
 /// Returns the state with a changed membership. The counters of collectives and exchanges continue.
 std::unique_ptr<World::Impl> with_membership(std::unique_ptr<World::Impl> impl,
@@ -127,6 +150,8 @@ void World::compute_on(const arena::Place& place) {
 }
 
 double World::deadline() const { return impl_->deadline; }
+const ExchangeTimes& World::exchange_times() const { return impl_->times; }
+double World::progress_seconds() { return impl_->engine.thread_seconds(); }
 
 void World::renumber(std::vector<int> slots) {
     if (std::is_sorted(slots.begin(), slots.end())) slots.clear();
@@ -219,22 +244,50 @@ void World::Impl::check_failures() {
 }
 
 void World::Impl::wait(const std::string& what, const std::function<bool()>& done,
-                       const std::function<std::vector<int>()>& awaited_ranks, double seconds) {
+                       const std::function<std::vector<int>()>& awaited_ranks, double seconds,
+                       int64_t bucket) {
+    if (done()) return;
     const double limit = seconds > 0 ? seconds : deadline;
     if (engine.on_progress_thread()) {
         // Control messages belong to the thread of the program, which hears of failures meanwhile.
         return comm::wait({what, done, awaited_ranks, [this] { engine.check_halted(); }, limit});
     }
     const ControlMessages::Waiting waiting(control_messages, awaited_ranks);
+    LastAwaited last(awaited_ranks);
+    const auto done_or_noted = [&] {
+        if (done()) return true;
+        last.note();
+        return false;
+    };
+    const double begin = base::now();
     const auto check = [this] { check_failures(); };
     const auto diagnose_stall = [&] { return control_messages.diagnose_stall(done, check); };
     try {
-        comm::wait({what, done, awaited_ranks, check, limit,
+        comm::wait({what, done_or_noted, awaited_ranks, check, limit,
                     size() > 1 ? std::function<StallDiagnosis()>(diagnose_stall) : nullptr});
     } catch (const Stalled&) {
         failed = true;
         throw;
     }
+    waited_since(begin, last.rank(), bucket);
+}
+
+void World::Impl::waited_since(double begin, int rank, int64_t bucket) {
+    const double end = base::now();
+    times.wait += end - begin;
+    if (rank >= 0) {
+        times.awaited_rank = rank;
+        ++times.waits;
+    }
+    if (!base::tracing()) return;
+    base::TraceEvent event;
+    event.work = base::Work::wait;
+    event.begin = begin;
+    event.end = end;
+    event.iteration = base::traced_iteration();
+    event.bucket = bucket;
+    event.peer = rank;
+    base::add_to_trace(event);
 }
 
 void World::Impl::move(const std::string& what, Transport& transport, std::span<const Message> out,
@@ -252,11 +305,18 @@ void World::Impl::move(const std::string& what, Transport& transport, std::span<
 }
 
 void World::Impl::wait(const std::string& what, OperationInFlight& operation) {
-    if (engine.test(operation)) return;
+    const bool before = operation.done();
+    const int64_t bucket = operation.trace ? operation.trace->bucket : -1;
+    const double begin = base::now();
+    if (engine.test(operation)) {  // which may have moved much data
+        if (!before) waited_since(begin, -1, bucket);
+        return;
+    }
+    times.wait += base::now() - begin;
     const Engine::Waiting waiting(engine);
     wait(
         what, [&] { return engine.test(operation); },
-        [&] { return engine.awaited_ranks(operation); });
+        [&] { return engine.awaited_ranks(operation); }, 0, bucket);
 }
 
 }  // namespace dbench::comm

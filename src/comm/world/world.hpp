@@ -4,8 +4,10 @@
 //
 // This folder waits for other ranks and detects failures. World offers small collectives for
 // set-up. control_messages.hpp reports failures and finds out which rank holds up a wait.
-// engine.hpp moves operations in flight on the progress thread. collective.hpp and
-// background_collective.hpp implement the collectives. link_speed.hpp measures the network.
+// engine.hpp moves operations in flight on the progress thread.
+// common_clock.hpp compares the clocks of ranks; exchange_trace.hpp adds exchanges to the trace.
+// collective.hpp and background_collective.hpp implement the collectives. link_speed.hpp measures
+// the network.
 
 #include <cstdint>
 #include <memory>
@@ -14,6 +16,7 @@
 
 #include "comm/failures.hpp"
 #include "comm/transport/membership.hpp"
+#include "comm/world/exchange_times.hpp"
 
 namespace dbench::comm {
 
@@ -73,6 +76,11 @@ public:
     /// Returns the seconds that a wait may take before it throws Stalled (environment variable
     /// DBENCH_TIMEOUT, 600 by default).
     double deadline() const;
+    /// Returns the time that this rank has spent in exchanges. The reference remains valid until
+    /// the next `renumber` or `use_row_transport`.
+    const ExchangeTimes& exchange_times() const;
+    /// Returns the CPU time of the thread that moves messages; 0 if there is none.
+    double progress_seconds();
 
     /// Reports to rank 0 that this rank failed, and why; then waits a few seconds so that rank 0
     /// can close the result file. `user_error`: the cause is a UserError, such as a damaged file.

@@ -10,6 +10,7 @@
 #include "comm/world/collective.hpp"
 #include "comm/world/control_messages.hpp"
 #include "comm/world/engine.hpp"
+#include "comm/world/exchange_times.hpp"
 #include "comm/world/world.hpp"
 
 namespace dbench::comm {
@@ -27,6 +28,7 @@ struct World::Impl {
     /// Number of collectives begun; equal on all ranks at equal points of the program.
     uint64_t collectives = 0;
     uint64_t exchanges = 0;  ///< Number of exchanges begun; equal likewise.
+    ExchangeTimes times;
 
     explicit Impl(Membership member);
 
@@ -37,16 +39,22 @@ struct World::Impl {
     /// Returns the tag of the next exchange of rows. All ranks start their exchanges in the same
     /// order.
     int next_exchange() { return tag(exchanges++, rows().tags() - kServiceTags); }
+    /// Returns the tag of the next collective on the control transport.
+    int next_collective() { return tag(collectives++, control().tags()); }
     /// Returns a tag of the row transport that no exchange uses, for k = 0 .. kServiceTags - 1.
     int service_tag(int k) { return rows().tags() - kServiceTags + k; }
 
     /// See World::check_failures.
     void check_failures();
     /// Waits until `done`; throws as comm::wait does. All waits of this module for other ranks go
-    /// through it. `seconds` 0: the run's deadline. On the progress thread it handles no control
-    /// messages: it ends when the thread of the program halts the engine.
+    /// through it. `seconds` 0: the run's deadline. `bucket`: for the trace. On the progress thread
+    /// it handles no control messages: it ends when the thread of the program halts the engine.
     void wait(const std::string& what, const std::function<bool()>& done,
-              const std::function<std::vector<int>()>& awaited_ranks, double seconds = 0);
+              const std::function<std::vector<int>()>& awaited_ranks, double seconds = 0,
+              int64_t bucket = -1);
+    /// Counts a wait that began at `begin` and has ended now. `rank`: the one for which it waited
+    /// last; -1: not known.
+    void waited_since(double begin, int rank, int64_t bucket);
     /// Sends and receives messages on a transport, and waits for all of them.
     void move(const std::string& what, Transport& transport, std::span<const Message> out,
               std::span<const Message> in, double seconds = 0);

@@ -7,6 +7,7 @@
 #include "arena/device/memory.hpp"
 #include "arena/kernels.hpp"
 #include "base/error.hpp"
+#include "base/trace.hpp"
 #include "train/batches/owned_batch.hpp"
 #include "train/batches/resident_images.hpp"
 #include "train/batches/uploads.hpp"
@@ -51,6 +52,9 @@ struct Executor::Impl {
           replica_pass(m, r, p, sides.empty() ? 1 : std::ssize(sides), watch),
           single_scores(device.place().values<double>(2)) {
         DBENCH_EXPECT(p.stacking != Stacking::automatic);
+        std::vector<int64_t> begins;
+        for (const arena::Columns bucket : watch.buckets()) begins.push_back(bucket.begin);
+        base::set_trace_buckets(std::move(begins));
         uploads = Uploads::make(device, place);
         const Stacking way = effective_stacking(r, p);
         if (way == Stacking::batched) {
@@ -343,6 +347,12 @@ void Executor::gradients(int64_t t, arena::Rows x, const BatchOf& batch, algorit
 
 std::string Executor::uncaptured() const {
     return impl_->captures ? impl_->captures->obstacle() : "";
+}
+
+double Executor::take_forward_seconds() {
+    const double seconds = impl_->replica_pass.take_forward_seconds();
+    const bool known = !impl_->stacked && impl_->device.place().immediate();
+    return known ? seconds : std::numeric_limits<double>::quiet_NaN();
 }
 
 Executor::Scores Executor::gradient(int64_t t, arena::Rows x, int64_t i, const data::Batch& batch,

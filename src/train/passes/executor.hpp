@@ -93,6 +93,9 @@ public:
 
     /// Returns why passes that should be captured are not, or no longer are; "" if they are.
     std::string uncaptured() const;
+    /// Returns the seconds of forward passes in gradients() since the last call. NaN if they are
+    /// not known: the passes of several replicas are run together, or a device computes.
+    double take_forward_seconds();
 
     /// Estimates the seconds that one replica's gradient takes, from forward passes on `batch` that
     /// modify nothing.

@@ -9,7 +9,9 @@
 #include <map>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/random.hpp"
+#include "base/trace.hpp"
 #include "train/device/device.hpp"
 #include "train/models/model.hpp"
 #include "train/passes/channels_last_weights.hpp"
@@ -39,6 +41,7 @@ struct ReplicaPass::Impl {
     // Null on the host: there each gradient is copied at once, while it is in the CPU's caches.
     std::unique_ptr<GradientParts> parts;
     ChannelsLastWeights ordered;
+    double forward_seconds = 0;
 
     Impl(const Model& m, Replicas& r, const Passes& p, int64_t n, BucketWatch& w)
         : model(m),
@@ -180,14 +183,22 @@ void ReplicaPass::gradient(const arena::Rows& x, int64_t i, const data::Batch& b
     weights.queue = queue;
     if (!s.parts) *sums.loss = *sums.accuracy = 0;
     bool further = false;
+    const int64_t replica = x.first + i;
     for (int64_t k = 0; k < parts; ++k) {
         const data::Batch part = parts == 1 ? batch : data::part(batch, k, parts);
         if (part.count == 0) continue;
         const double share = static_cast<double>(part.terms) / static_cast<double>(batch.terms);
-        if (t) s.prepare(weights, part, *t, i, k);
-        const torch::Tensor output = s.forward(weights, part);
-        torch::Tensor loss = s.model.loss(output, part, s.passes.smoothing);
-        s.tally(output, loss, part, static_cast<double>(batch.terms), further, sums, queue);
+        torch::Tensor loss;
+        {
+            const base::TraceSpan span(base::Work::forward, replica);
+            const base::Stopwatch watch;
+            if (t) s.prepare(weights, part, *t, i, k);
+            const torch::Tensor output = s.forward(weights, part);
+            loss = s.model.loss(output, part, s.passes.smoothing);
+            s.tally(output, loss, part, static_cast<double>(batch.terms), further, sums, queue);
+            s.forward_seconds += watch.seconds();
+        }
+        const base::TraceSpan span(base::Work::backward, replica);
         if (ready && k + 1 == parts) {
             s.watch.start(ready,
                           [&s, i, &queue](arena::Columns bucket) { s.collect(i, bucket, queue); });
@@ -200,6 +211,8 @@ void ReplicaPass::gradient(const arena::Rows& x, int64_t i, const data::Batch& b
     }
     s.finish(b, i, queue);
 }
+
+double ReplicaPass::take_forward_seconds() { return std::exchange(impl_->forward_seconds, 0); }
 
 void ReplicaPass::distil(const arena::Rows& x, const arena::Rows& teacher, int64_t i,
                          const data::Batch& batch, int64_t t, double temperature,

@@ -38,6 +38,9 @@ public:
     void gradient(const arena::Rows& x, int64_t i, const data::Batch& batch,
                   std::optional<int64_t> t, const Ready* ready, const ScoreMemory& sums,
                   arena::Queue& queue);
+    /// Returns the seconds of forward passes in gradient() since the last call, by the host's
+    /// clock.
+    double take_forward_seconds();
     /// Writes the gradient of the distance from the teacher, see Executor::distil.
     void distil(const arena::Rows& x, const arena::Rows& teacher, int64_t i,
                 const data::Batch& batch, int64_t t, double temperature, arena::Queue& queue);

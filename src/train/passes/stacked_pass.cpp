@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/trace.hpp"
 #include "train/batches/batch_memory.hpp"
 #include "train/batches/resident_images.hpp"
 #include "train/device/device.hpp"
@@ -197,6 +198,7 @@ std::shared_ptr<const data::Batch> StackedPass::join_batches(int64_t replicas,
 void StackedPass::gradients(arena::Rows x, const data::Batch& all, const ScoreMemory& sums,
                             const std::function<void(int)>& complete, arena::Queue& queue) {
     Impl& s = *impl_;
+    const base::TraceSpan span(base::Work::backward);
     const torch::Tensor output =
         s.forward(x, s.bind(x), input_tensor(all, s.place).unflatten(0, {x.count, -1}), queue);
     const torch::Tensor terms = output.flatten(0, 1);

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/run_position.hpp"
 #include "base/signals.hpp"
+#include "base/trace.hpp"
 #include "comm/failures.hpp"
 
 namespace dbench::train {
@@ -16,7 +18,9 @@ Housekeeping::Housekeeping(const TrainerParts& parts, const TrainerPlan& plan)
       plan_(plan),
       reported_(static_cast<size_t>(parts.replicas.x().count)),
       records_(parts.world.place().compute(), parts.replicas.x().count,
-               [this](algorithms::IterationRecord& record) { report(record); }) {}
+               [this](algorithms::IterationRecord& record) { report(record); }) {
+    progress_seconds_ = parts.world.progress_seconds();
+}
 
 void Housekeeping::check(int64_t t) {
     base::note_iteration(t);
@@ -29,9 +33,23 @@ double Housekeeping::apply_delay(int64_t t) {
     if (seconds <= 0) return seconds;
     arena::finish(parts_.world.place().compute(), "work before a delay");
     const algorithms::TimedScope scope(parts_.stepper.timers(), algorithms::Time::gradient);
+    const base::TraceSpan span(base::Work::forward);
     base::note_phase(algorithms::phase_name(algorithms::Time::delay));
     parts_.world.pause(seconds);
     return seconds;
+}
+
+void Housekeeping::complete_times(double start, double delay, algorithms::Times& times) {
+    using algorithms::Time;
+    times[Time::start] = start;
+    times[Time::delay] = delay;
+    times[Time::forward] = delay + parts_.executor.take_forward_seconds();
+    times[Time::backward] = times[Time::gradient] - times[Time::forward];
+    const double progress = parts_.world.progress_seconds();
+    times[Time::progress] = progress - std::exchange(progress_seconds_, progress);
+    if (!parts_.world.place().immediate()) {
+        times[Time::wait] = times[Time::mix] = std::numeric_limits<double>::quiet_NaN();
+    }
 }
 
 double Housekeeping::epoch(int64_t completed) const {
@@ -46,6 +64,7 @@ void Housekeeping::evaluate(int64_t completed) {
     record.epoch = epoch(completed);
     base::note_phase("evaluation");
     records_.settle();
+    const base::TraceSpan span(base::Work::evaluate);
     const base::Stopwatch watch;
     parts_.evaluator.evaluate(parts_.replicas.x(), record);
     record.seconds = watch.seconds();
@@ -81,6 +100,7 @@ void Housekeeping::check_scores(int64_t completed, const std::string& set,
 // same text are reported once.
 void Housekeeping::save(int64_t completed) {
     base::note_phase("checkpoint");
+    const base::TraceSpan span(base::Work::record);
     // Outside the try block: an error of the observer is not a failure of the checkpoint. A run
     // that can no longer be recorded must end.
     records_.settle();
@@ -151,6 +171,7 @@ void Housekeeping::report_uncaptured(int64_t t) {
 void Housekeeping::report(algorithms::IterationRecord& record) {
     record.times[algorithms::Time::profile] += observer_seconds_;
     check_losses(record.iteration, record.loss);
+    const base::TraceSpan span(base::Work::record);
     const base::Stopwatch watch;
     parts_.observer.iteration(record);
     observer_seconds_ = watch.seconds();

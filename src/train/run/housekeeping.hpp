@@ -21,6 +21,9 @@ public:
     /// Waits before iteration t as long as the spec's /delays demand for this rank's replicas.
     /// Returns the seconds waited.
     double apply_delay(int64_t t);
+    /// Adds the times of an iteration that Timers does not measure: its start, its delay, and the
+    /// parts of its phases. Unknown times become NaN.
+    void complete_times(double start, double delay, algorithms::Times& times);
     /// Evaluates the state after `completed` iterations.
     void evaluate(int64_t completed);
     /// Evaluates and writes a checkpoint after `completed` iterations, if either is due.
@@ -53,6 +56,7 @@ private:
     std::string last_failure_;          ///< Error of the last checkpoint that could not be written.
     bool uncaptured_reported_ = false;  ///< The warning of uncaptured passes was printed.
     double observer_seconds_ = 0;       ///< Seconds of the observer in the last report.
+    double progress_seconds_ = 0;       ///< CPU time of the progress thread at the last iteration.
     Records records_;
 };
 

@@ -119,6 +119,11 @@ struct Session::Impl {
 
     /// Throws UserError if the parts of the run cannot work together.
     void check_combination() {
+        if (spec.profile.trace && combination.traits.asynchronous) {
+            throw UserError("/profile/trace: cannot be combined with " +
+                            options.algorithm->at("type").get<std::string>() +
+                            " (its replicas have no common iterations): remove the key");
+        }
         if (combination.traits.divides_by_lr) {
             const int64_t zero = learning_rate->first_zero();
             if (zero >= 0) combination.zero_rate = zero;
@@ -359,6 +364,12 @@ std::vector<std::string> Session::warnings(const Estimates& estimates) const {
         all.push_back(text);
     }
     for (std::string& text : impl_->learning_rate->warnings()) all.push_back(std::move(text));
+    const auto& trace = impl_->spec.profile.trace;
+    if (trace && trace->begin >= impl_->plan.iterations) {
+        all.push_back("/profile/trace/iterations: nothing is traced (the run has " +
+                      std::to_string(impl_->plan.iterations) +
+                      " iterations, counted from 0): choose earlier iterations");
+    }
     return all;
 }
 
@@ -428,9 +439,12 @@ void Session::resume(Checkpoints& checkpoints, const CheckpointHead& head) {
 }
 
 std::string Session::train(algorithms::Observer& observer, Checkpoints& checkpoints,
-                           const base::Stopwatch& clock) {
+                           const base::Stopwatch& clock,
+                           const std::optional<base::RunClock>& common) {
     Impl& s = *impl_;
     s.make_loader();
+    const base::RunClock common_clock =
+        common.value_or(base::RunClock{0, 0, base::now() - clock.seconds()});
     const auto checkpoint = [&](int64_t completed) {
         const graphs::StagedSchedule* staged = s.stepper->staged();
         CheckpointHead head;
@@ -443,7 +457,7 @@ std::string Session::train(algorithms::Observer& observer, Checkpoints& checkpoi
     };
     const TrainerParts parts{s.world,    *s.replicas,  *s.executor,      *s.loader,
                              *s.stepper, *s.evaluator, *s.learning_rate, s.delays,
-                             observer,   clock,        checkpoint};
+                             observer,   clock,        common_clock,     checkpoint};
     if (s.stepper->algorithm().asynchronous()) {
         return s.world.size() == 1 ? train_asynchronously(parts, s.plan, s.compute_times())
                                    : train_on_ranks(parts, s.plan);

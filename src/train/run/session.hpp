@@ -132,8 +132,12 @@ public:
     void resume(Checkpoints& checkpoints, const CheckpointHead& head);
     /// Runs all remaining iterations. Returns "" if the run is complete, else the name of the
     /// signal that ended it early; a checkpoint is then written. Collective.
+    ///
+    /// `clock` counts the run's seconds on this rank. `common`: the clock of all ranks; none: this
+    /// rank's.
     std::string train(algorithms::Observer& observer, Checkpoints& checkpoints,
-                      const base::Stopwatch& clock);
+                      const base::Stopwatch& clock,
+                      const std::optional<base::RunClock>& common = std::nullopt);
     /// Returns the algorithm's remark on the finished run; "" if it has none. Collective.
     std::string remark() const;
 

@@ -17,6 +17,8 @@ std::string train(const TrainerParts& p, const TrainerPlan& plan) {
     for (int64_t t = plan.first; t < plan.iterations; ++t) {
         housekeeping.check(t);
         if (stop.agreed(t, !base::received_signal().empty())) return housekeeping.end_early(t);
+        p.observer.iteration_begins(t);
+        const double start = p.common_clock.at(base::now());
         algorithms::IterationRecord record;
         record.epoch = housekeeping.epoch(t + 1);
         double delay = 0;
@@ -26,10 +28,11 @@ std::string train(const TrainerParts& p, const TrainerPlan& plan) {
                                  housekeeping.records().loss(), housekeeping.records().accuracy());
         };
         p.stepper.step(t, p.learning_rate.at(t), gradients, record, p.observer);
-        record.times[algorithms::Time::delay] = delay;
+        housekeeping.complete_times(start, delay, record.times);
         housekeeping.records().add(std::move(record));
         housekeeping.report_uncaptured(t);
         housekeeping.completed(t + 1);
+        p.observer.iteration_ended(t);
     }
     stop.end();
     return "";

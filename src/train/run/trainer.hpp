@@ -48,6 +48,7 @@ struct TrainerParts {
     const algorithms::Delays& delays;
     algorithms::Observer& observer;
     const base::Stopwatch& clock;  ///< Run time, summed over restarts.
+    const base::RunClock& common_clock;
     /// Writes a checkpoint of the state after `completed` iterations. Collective. Throws RunError.
     std::function<void(int64_t completed)> checkpoint;
 };

@@ -3,6 +3,7 @@
 // often.
 
 #include <cstdint>
+#include <optional>
 
 #include "base/section.hpp"
 
@@ -15,12 +16,18 @@ struct VarianceSpec {
     static const base::Section<VarianceSpec>& section();
 };
 
+/// The iterations [begin, end) of which a trace is written.
+struct TraceSpec {
+    int64_t begin, end;
+};
+
 struct ProfileSpec {
     base::Stages every;
     bool norms;
     VarianceSpec variance;
     bool after;
     int64_t graphs;
+    std::optional<TraceSpec> trace;
 
     static const base::Section<ProfileSpec>& section();
 };

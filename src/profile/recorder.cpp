@@ -125,6 +125,7 @@ RunHead Recorder::Impl::head() const {
     head.name = options.name;
     head.spec = options.spec;
     head.provenance = options.provenance;
+    head.prediction = options.prediction;
     head.certificate = options.certificate;
     head.certificate_of = options.certificate_of;
     head.stability = options.stability;

@@ -55,6 +55,7 @@ struct RecorderOptions {
     std::string name;
     std::string spec;            ///< Resolved spec, JSON.
     std::string provenance;      ///< JSON.
+    std::string prediction;      ///< JSON of a predicted step time; empty without a prediction.
     std::string certificate;     ///< Certificate of the first graph, JSON; empty without a graph.
     std::string certificate_of;  ///< The graph of the certificate, JSON.
     std::string stability;  ///< Growth of the algorithm on the graphs, JSON; empty without a graph.

@@ -84,7 +84,8 @@ void RunFile::create(const RunHead& head, const std::string& temporary) {
     file_ = h5::File(H5Fcreate(temporary.c_str(), H5F_ACC_EXCL, properties, h5::file_access()),
                      "create it");
     guard_ = FileGuard(temporary);
-    guard_.reserve(static_cast<int64_t>(head.spec.size() + head.provenance.size()));
+    guard_.reserve(
+        static_cast<int64_t>(head.spec.size() + head.provenance.size() + head.prediction.size()));
     write_head(head);
     h5::check(H5Fstart_swmr_write(file_), "open it for readers");
     // From here on only rows are added.
@@ -117,6 +118,10 @@ void RunFile::write_head(const RunHead& head) {
     write_text(file_, "spec", head.spec, "the resolved spec, JSON");
     write_text(file_, "provenance", head.provenance,
                "versions, build, environment, data and command, JSON");
+    if (!head.prediction.empty()) {
+        write_text(file_, "prediction", head.prediction,
+                   "step times that dbench predict expects, JSON");
+    }
 
     const h5::Group tensors = make_group(file_, "tensors"), ranks = make_group(file_, "ranks");
     std::vector<std::string> names, kinds, hosts, devices;

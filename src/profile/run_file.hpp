@@ -27,6 +27,7 @@ struct RunHead {
     std::string path;
     bool overwrite = false;
     std::string name, spec, provenance, certificate, certificate_of, stability;
+    std::string prediction;  ///< Empty: the file has no such text.
     std::vector<arena::Tensor> tensors;
     arena::DType precision = arena::DType::float32;
     std::vector<RankInfo> ranks;

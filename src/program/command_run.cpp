@@ -13,7 +13,9 @@
 #include "profile/result_file.hpp"
 #include "program/commands.hpp"
 #include "program/crash_log.hpp"
+#include "program/forecast_run.hpp"
 #include "program/heartbeat.hpp"
+#include "program/machine_costs.hpp"
 #include "program/progress.hpp"
 #include "program/provenance.hpp"
 #include "program/rank_placement.hpp"
@@ -30,12 +32,38 @@ using base::Json;
 
 namespace {
 
-std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunArguments& arguments,
-                                                 const PreparedRun& s, int threads, int64_t first,
-                                                 const base::Stopwatch& clock,
-                                                 const base::RunClock& common_clock,
-                                                 ProgressLine& line,
-                                                 std::optional<Heartbeat>& heartbeat) {
+// Predicts the run's step time from the calibration of the arguments, as JSON on rank 0; "" without
+// one. Collective; throws UserError on all ranks.
+std::string predict_run(comm::World& world, const RunArguments& arguments, PreparedRun& s,
+                        int threads, const train::Estimates& estimates) {
+    if (arguments.calibration.empty()) return "";
+    constexpr int64_t kSimulated = 300;  // iterations; training waits for them
+    const std::vector<std::string> hosts = world.all_gather(world.host());
+    std::string text;
+    run_on_all_ranks(world, [&] {
+        std::vector<std::string> assumptions;
+        const predict::Calibration calibration =
+            world.rank() == 0 ? read_calibration(arguments.calibration, subject_of(s, threads),
+                                                 arguments.accept_differences, assumptions)
+                              : predict::Calibration{};
+        ForecastRequest request;
+        request.placement = s.placement;
+        request.simulated = kSimulated;
+        request.graphs = {"all-reduce"};
+        request.site.host = number_hosts(hosts);
+        request.site.replicas_per_rank = static_cast<double>(s.placement.count(0));
+        if (world.rank() != 0) return;
+        text = predict::to_json(
+                   forecast_run(s, calibration, estimates, request, std::move(assumptions)))
+                   .dump(2, ' ', false, Json::error_handler_t::replace);
+    });
+    return text;
+}
+
+std::unique_ptr<profile::Recorder> make_recorder(
+    comm::World& world, const RunArguments& arguments, const PreparedRun& s, int threads,
+    const std::string& prediction, int64_t first, const base::Stopwatch& clock,
+    const base::RunClock& common_clock, ProgressLine& line, std::optional<Heartbeat>& heartbeat) {
     const auto& plan = s.session->plan();
     const profile::Features features = result_features(*s.session);
     profile::RecorderOptions o;
@@ -47,6 +75,7 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
     o.spec = s.spec.resolved.dump(2);
     o.provenance = provenance(world, arguments, s, threads)
                        .dump(2, ' ', false, Json::error_handler_t::replace);
+    o.prediction = prediction;
     if (s.certificate) {
         const Json& graph = s.spec.graph;
         o.certificate = graphs::to_json(*s.certificate).dump();
@@ -135,6 +164,7 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
     stop_watching_for_crashes();
     PreparedRun s = prepare_run(world, spec);
     const auto estimates = s.session->estimate();
+    const std::string prediction = predict_run(world, arguments, s, threads, estimates);
     if (world.rank() == 0) {
         for (const auto& warning : s.session->warnings(estimates)) base::warn(warning);
         if (const std::string why = s.device->fallback_reason(); !why.empty()) {
@@ -196,8 +226,9 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
     std::optional<Heartbeat> heartbeat;  // created once the result file is known to be this run's
     const base::Stopwatch clock(head ? head->elapsed : 0);
     const base::RunClock common_clock = comm::common_clock(world, clock);
-    const auto recorder = make_recorder(world, arguments, s, threads, head ? head->iteration : 0,
-                                        clock, common_clock, progress, heartbeat);
+    const auto recorder =
+        make_recorder(world, arguments, s, threads, prediction, head ? head->iteration : 0, clock,
+                      common_clock, progress, heartbeat);
     if (world.rank() == 0) {
         profile::Progress start;
         start.first = start.completed = head ? head->iteration : 0;

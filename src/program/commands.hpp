@@ -20,6 +20,30 @@ int command_run(comm::World& world, const RunArguments& arguments);
 /// Checks the specs without training and prints what a run would need. Collective.
 int command_check(comm::World& world, const RunArguments& arguments, bool json);
 
+/// The arguments of `dbench calibrate`.
+struct CalibrateArguments {
+    RunArguments run;     ///< the spec, --set, and the file that is written
+    double seconds = 20;  ///< of the measured iterations
+};
+/// Measures what iterations of the spec cost on these ranks, and writes it to a file. Collective.
+int command_calibrate(comm::World& world, const CalibrateArguments& arguments);
+
+/// The arguments of `dbench predict`.
+struct PredictArguments {
+    RunArguments run;                 ///< the spec and --set
+    std::string calibration;          ///< a file of `dbench calibrate`; empty: measure briefly
+    bool accept_differences = false;  ///< use a calibration of another machine, model, ...
+    int hosts = 0;                    ///< 0: as the calibration, or one host
+    int gpus_per_node = 1;            ///< ranks of each host
+    std::vector<std::string> graphs;  ///< TYPE or TYPE:KEY=VALUE:..., or all-reduce
+    std::optional<double> bandwidth;  ///< between hosts, bytes per second each way
+    std::optional<double> latency;    ///< between hosts, seconds
+    int64_t iterations = 1000;        ///< most iterations to simulate
+    bool json = false;
+};
+/// Predicts the time of training without training.
+int command_predict(comm::World& world, const PredictArguments& arguments);
+
 /// The arguments of `dbench graph`.
 struct GraphArguments {
     std::string type;

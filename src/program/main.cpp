@@ -36,6 +36,17 @@ Examples:
   dbench check spec.json --ranks 16 --activations     memory of a rank among 16
   dbench check spec.json --purpose time               may its times be compared? what permits it?
   dbench check sweep/*.json           print a summary or an error for each spec)";
+constexpr const char* kCalibrateExamples = R"(
+Examples:
+  mpirun -n 4 dbench calibrate spec.json --output costs.json
+  srun dbench calibrate spec.json --output costs.json --overwrite
+  dbench predict spec.json --calibration costs.json)";
+constexpr const char* kPredictExamples = R"(
+Examples:
+  dbench predict spec.json                              a brief measurement, assumed links
+  dbench predict spec.json --calibration costs.json     measured by dbench calibrate
+  dbench predict spec.json --calibration costs.json --hosts 16 --gpus-per-node 4 --json
+  dbench predict spec.json --graphs ring,base_k:k=1,all-reduce --hosts 8 --bandwidth 125e6)";
 constexpr const char* kGraphExamples = R"(
 Examples:
   dbench graph ring --n 16
@@ -90,6 +101,66 @@ void add_run_options(CLI::App& command, program::RunArguments& arguments) {
         ->type_name("F");
     command.add_flag("--quiet", arguments.quiet,
                      "print warnings and errors only, no progress and no notices");
+}
+
+void add_one_spec(CLI::App& command, program::RunArguments& arguments) {
+    command.add_option("SPEC", arguments.specs, "the experiment spec, a JSON file")
+        ->required()
+        ->expected(1);
+    command
+        .add_option("--set", arguments.settings,
+                    "set a key of the spec: JSON pointer = value; may be repeated")
+        ->type_name("P=V")
+        ->allow_extra_args(false);
+}
+
+void add_calibration_options(CLI::App& command, std::string& calibration, bool& accept) {
+    auto* option =
+        command
+            .add_option("--calibration", calibration,
+                        "a file that dbench calibrate wrote, from which the time is predicted")
+            ->type_name("F");
+    command
+        .add_flag("--accept-differences", accept,
+                  "use a calibration of another machine, model, precision or program, with a "
+                  "warning")
+        ->needs(option);
+}
+
+void add_predict_options(CLI::App& command, program::PredictArguments& predict) {
+    add_one_spec(command, predict.run);
+    add_calibration_options(command, predict.calibration, predict.accept_differences);
+    auto* hosts = command
+                      .add_option("--hosts", predict.hosts,
+                                  "number of hosts; sets the number of replicas, one per rank")
+                      ->type_name("H")
+                      ->check(CLI::Range(1, 1 << 20));
+    command.add_option("--gpus-per-node", predict.gpus_per_node, "ranks of each host (default: 1)")
+        ->type_name("G")
+        ->check(CLI::Range(1, 1024))
+        ->needs(hosts);
+    command
+        .add_option("--graphs", predict.graphs,
+                    "A,B,C instead of the usual graphs: TYPE, TYPE:KEY=VALUE:... or all-reduce")
+        ->delimiter(',');
+    command
+        .add_option("--bandwidth", predict.bandwidth,
+                    "bandwidth between hosts in bytes per second each way, instead of the measured "
+                    "one")
+        ->type_name("B")
+        ->check(CLI::PositiveNumber);
+    command
+        .add_option("--latency", predict.latency,
+                    "latency between hosts in seconds, instead of the measured one")
+        ->type_name("S")
+        ->check(CLI::NonNegativeNumber);
+    command
+        .add_option("--iterations", predict.iterations,
+                    "iterations to simulate at most (default: 1000)")
+        ->type_name("T")
+        ->check(CLI::Range(20, 1000000));
+    command.add_flag("--json", predict.json, "machine-readable output");
+    command.footer(kPredictExamples);
 }
 
 // Returns the "--KEY VALUE" pairs that CLI11 did not know: the parameters of the graph.
@@ -180,6 +251,7 @@ int dispatch(int argc, char** argv) {
         ->add_flag("--accept-changed-data", run.accept_changed_data,
                    "resume even if data or files have changed since the checkpoint, and record it")
         ->needs("--resume");
+    add_calibration_options(*run_command, run.calibration, run.accept_differences);
     run_command->footer(kRunExamples);
 
     bool check_json = false;
@@ -206,6 +278,27 @@ int dispatch(int argc, char** argv) {
         ->check(CLI::IsMember(program::purposes()))
         ->allow_extra_args(false);
     check_command->footer(kCheckExamples);
+
+    program::CalibrateArguments calibrate;
+    auto* calibrate_command = app.add_subcommand(
+        "calibrate", "measure what iterations of a spec cost on these ranks, for predictions");
+    add_one_spec(*calibrate_command, calibrate.run);
+    calibrate_command->add_option("--output", calibrate.run.output, "the file to write")
+        ->required()
+        ->type_name("F");
+    calibrate_command->add_flag("--overwrite", calibrate.run.overwrite, "replace an existing file");
+    calibrate_command->add_flag("--quiet", calibrate.run.quiet, "print warnings and errors only");
+    calibrate_command
+        ->add_option("--seconds", calibrate.seconds,
+                     "time for which iterations are measured (default: 20)")
+        ->type_name("S")
+        ->check(CLI::PositiveNumber);
+    calibrate_command->footer(kCalibrateExamples);
+
+    program::PredictArguments predict;
+    auto* predict_command = app.add_subcommand(
+        "predict", "predict the time of training with several graphs, without training");
+    add_predict_options(*predict_command, predict);
 
     program::GraphArguments graph;
     auto* graph_command =
@@ -355,11 +448,17 @@ int dispatch(int argc, char** argv) {
     }
     refuse_options_as_values(app);
     if (run_command->parsed()) program::end_on_signals_before_training();
-    if (run_command->parsed() || check_command->parsed() || conform_command->parsed()) {
+    base::check_path_text(calibrate.run.output, "--output");
+    base::check_path_text(predict.calibration, "--calibration");
+    base::check_path_text(run.calibration, "--calibration");
+    if (run_command->parsed() || check_command->parsed() || conform_command->parsed() ||
+        calibrate_command->parsed() || predict_command->parsed()) {
         comm::World world{comm::launch()};
         try {
             program::run_on_all_ranks(world, [] { train::threads_of_environment(); });
             if (conform_command->parsed()) return program::command_conform(world, conform);
+            if (calibrate_command->parsed()) return program::command_calibrate(world, calibrate);
+            if (predict_command->parsed()) return program::command_predict(world, predict);
             return run_command->parsed() ? program::command_run(world, run)
                                          : program::command_check(world, run, check_json);
         } catch (const base::UserError& error) {

@@ -30,6 +30,8 @@ struct RunArguments {
     bool resume = false;               ///< continue from the newest checkpoint, if there is one
     bool accept_changed_data = false;  ///< resume even if data or files have changed
     bool quiet = false;
+    std::string calibration;            ///< `run`: store a prediction from this file; empty: none
+    bool accept_differences = false;    ///< use a calibration of another machine, model, ...
     int ranks = 0;                      ///< `check`: the ranks to plan for; 0: those that run
     bool activations = false;           ///< `check`: estimate the memory of activations
     std::vector<std::string> purposes;  ///< `check`: comparisons for which the run must serve

@@ -18,7 +18,6 @@
 extern char** environ;
 
 namespace dbench::program {
-namespace {
 
 std::string cpu_model() {
     std::ifstream info("/proc/cpuinfo");
@@ -27,8 +26,6 @@ std::string cpu_model() {
     }
     return "unknown";
 }
-
-}  // namespace
 
 int usable_cpus() {
     cpu_set_t set;

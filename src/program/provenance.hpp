@@ -12,6 +12,9 @@ base::Json provenance(comm::World& world, const RunArguments& arguments, const P
 /// Returns names and values about this build and its libraries, for `version` and `doctor`.
 std::vector<std::pair<std::string, std::string>> build_facts();
 
+/// Returns the model of the processor; "unknown" if the system does not say.
+std::string cpu_model();
+
 /// Returns the number of processors on which this process may run.
 int usable_cpus();
 

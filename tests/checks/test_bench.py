@@ -25,7 +25,7 @@ def ended(*command, **variables):
 
 
 @pytest.mark.parametrize("name", ["recording", "ranks", "scale", "startup", "peers", "gpu",
-                                  "compression"])
+                                  "predict", "compression"])
 def test_without_h5py(checkout, name):
     found = ended(*BARE, checkout / "bench" / name)
     assert found.returncode == 2 and "run scripts/setup" in found.stderr

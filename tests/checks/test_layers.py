@@ -9,8 +9,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = ["base", "graphs", "arena", "comm", "data", "algorithms", "train", "profile", "conform",
-         "program"]
-BESIDE = {"train", "profile", "conform"}  # these modules must not include each other
+         "predict", "program"]
+BESIDE = {"train", "profile", "conform", "predict"}  # these modules must not include each other
 OWNERS = {  # headers and the only modules that may include them
     r"(torch|ATen|c10)/": {"train"},
     r"zlib\.h": {"data", "train"},

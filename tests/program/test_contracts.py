@@ -85,8 +85,8 @@ def test_every_graph_and_its_parameters(dbench):
 
 def test_every_command_and_option(dbench):
     known = set()
-    for command in ("run", "check", "graph", "list", "conform", "doctor", "version", "data pack",
-                    "data pieces", "data verify"):
+    for command in ("run", "check", "calibrate", "predict", "graph", "list", "conform", "doctor",
+                    "version", "data pack", "data pieces", "data verify"):
         assert f"`dbench {command}" in COMMANDS
         text = dbench(*command.split(), "--help").stdout
         options = set(re.findall(r"^ +(?:-\w,)?(--[a-z-]+)", text, re.M)) - {"--help"}
@@ -100,7 +100,7 @@ def test_every_key_of_check_and_graph_for_programs(dbench):
     assert all(f"`{key}`" in COMMANDS for key in checked)
     described = set(re.findall(r"`([a-z_]+)`", "".join(
         line.split(" | ")[0] for line in COMMANDS.split("`dbench check --json`:")[1]
-        .split("`dbench graph --json`")[0].splitlines())))
+        .split("`dbench predict --json`")[0].splitlines())))
     assert described <= {*checked, "stages"}
     graph = json.loads(dbench("graph", "ring", "--n", 8, "--json", "--gpus-per-node", 4,
                               "--model-bytes", 8).stdout)

@@ -438,6 +438,13 @@ void Session::resume(Checkpoints& checkpoints, const CheckpointHead& head) {
     s.plan.first = head.iteration;
 }
 
+StepMeasurement Session::measure_steps(int64_t iterations) {
+    Impl& s = *impl_;
+    s.make_loader();
+    return train::measure_steps(s.world.place().compute(), *s.replicas, *s.executor, *s.loader,
+                                *s.stepper, *s.learning_rate, iterations);
+}
+
 std::string Session::train(algorithms::Observer& observer, Checkpoints& checkpoints,
                            const base::Stopwatch& clock,
                            const std::optional<base::RunClock>& common) {

@@ -33,6 +33,7 @@
 #include "graphs/schedules/staged.hpp"
 #include "train/checkpoints/checkpoint.hpp"
 #include "train/run/estimates.hpp"
+#include "train/run/step_measurement.hpp"
 #include "train/run/trainer.hpp"
 #include "train/spec/run_spec.hpp"
 
@@ -138,6 +139,10 @@ public:
     std::string train(algorithms::Observer& observer, Checkpoints& checkpoints,
                       const base::Stopwatch& clock,
                       const std::optional<base::RunClock>& common = std::nullopt);
+    /// Runs `iterations` iterations and measures them, without evaluations, records and
+    /// checkpoints. This changes the replicas: call it after `prepare` and instead of `train`. It
+    /// may be called again. Collective.
+    StepMeasurement measure_steps(int64_t iterations);
     /// Returns the algorithm's remark on the finished run; "" if it has none. Collective.
     std::string remark() const;
 

@@ -1,0 +1,205 @@
+#include "predict/calibration.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+
+namespace dbench::predict {
+
+using base::Json;
+
+namespace {
+
+constexpr const char* kFormat = "dbench-calibration";
+constexpr int kFormatVersion = 1;
+
+Json link_json(const Link& link, double one_way) {
+    return {{"latency", link.latency}, {"one_way", one_way}, {"both_ways", 2 * link.bandwidth}};
+}
+
+/// Reads members of the JSON object of a file; errors name the file and the member.
+class Reader {
+public:
+    Reader(const Json& json, std::string where) : json_(json), where_(std::move(where)) {}
+
+    Reader in(const char* key) const { return {member(key), where_ + "/" + key}; }
+    bool has(const char* key) const {
+        return json_.is_object() && json_.contains(key) && !json_.at(key).is_null();
+    }
+    const Json& member(const char* key) const {
+        if (!has(key)) fail(where_ + "/" + key, "is missing");
+        return json_.at(key);
+    }
+    double number(const char* key, double least) const {
+        const Json& value = member(key);
+        const double found = value.is_number() ? value.get<double>() : NAN;
+        if (!(found >= least) || !std::isfinite(found)) {
+            fail(where_ + "/" + key, "is " + base::short_text(value) + ", which is not possible");
+        }
+        return found;
+    }
+    double positive(const char* key) const { return std::max(number(key, 0), 1e-300); }
+    std::string text(const char* key) const {
+        const Json& value = member(key);
+        if (!value.is_string()) fail(where_ + "/" + key, "is not a text");
+        return value.get<std::string>();
+    }
+    const std::string& where() const { return where_; }
+    [[noreturn]] static void fail(const std::string& where, const std::string& what) {
+        throw base::UserError(where + ": " + what + ": measure again with dbench calibrate");
+    }
+
+private:
+    const Json& json_;
+    std::string where_;
+};
+
+Link link_of(const Reader& link, double& one_way) {
+    one_way = link.positive("one_way");
+    return {link.number("latency", 0), link.positive("both_ways") / 2};
+}
+
+// Returns the keys of a model in which two subjects differ, with their values.
+std::string model_differences(const Json& then, const Json& now) {
+    std::string text;
+    const auto add = [&](const std::string& key) {
+        const Json old = then.value(key, Json()), current = now.value(key, Json());
+        if (old == current) return;
+        text += (text.empty() ? "" : ", ") + key + ": measured with " + base::short_text(old) +
+                ", now " + base::short_text(current);
+    };
+    if (!then.is_object() || !now.is_object()) return then == now ? "" : "it is no object";
+    for (const auto& item : now.items()) add(item.key());
+    for (const auto& item : then.items()) {
+        if (!now.contains(item.key())) add(item.key());
+    }
+    return text;
+}
+
+std::string machine_text(const Subject& s) {
+    return s.cpu + ", " + std::to_string(s.cores) + " cores, device " + s.device + ", " +
+           std::to_string(s.threads) + (s.threads == 1 ? " thread" : " threads") + " per rank";
+}
+
+}  // namespace
+
+std::vector<Difference> differences(const Subject& measured, const Subject& now) {
+    std::vector<Difference> found;
+    const auto compare = [&](const char* name, const std::string& then, const std::string& today) {
+        if (then != today) found.push_back({name, "measured with " + then + ", now " + today});
+    };
+    compare("machine", machine_text(measured), machine_text(now));
+    const std::string model = model_differences(measured.model, now.model);
+    if (!model.empty()) found.push_back({"model", model});
+    compare("precision", measured.precision, now.precision);
+    compare("program", measured.program, now.program);
+    return found;
+}
+
+int Calibration::ranks_per_host() const {
+    std::map<std::string, int> ranks;
+    int most = 1;
+    for (const std::string& host : hosts) most = std::max(most, ++ranks[host]);
+    return most;
+}
+
+double Calibration::row_bytes() const {
+    double sum = 0;
+    for (const Bucket& bucket : buckets) sum += bucket.bytes;
+    return sum;
+}
+
+Json to_json(const Calibration& c) {
+    Json buckets = Json::array();
+    for (const Bucket& bucket : c.buckets) {
+        buckets.push_back({{"bytes", bucket.bytes}, {"ready", bucket.ready}});
+    }
+    const Subject& s = c.subject;
+    return {{"format", kFormat},
+            {"format_version", kFormatVersion},
+            {"created", base::iso_time()},
+            {"program", s.program},
+            {"machine",
+             {{"cpu", s.cpu},
+              {"cores", s.cores},
+              {"device", s.device},
+              {"threads_per_rank", s.threads},
+              {"hosts", c.hosts}}},
+            {"model", s.model},
+            {"precision", s.precision},
+            {"replicas_per_rank", c.replicas_per_rank},
+            {"compute",
+             {{"iterations", c.samples},
+              {"mean", c.compute.mean()},
+              {"variance", c.compute.variance()},
+              {"quantiles", c.compute.to_json()}}},
+            {"buckets", buckets},
+            {"update", c.update},
+            {"seconds_per_byte", c.seconds_per_byte},
+            {"links",
+             {{"local", c.has_local ? link_json(c.local, c.local_one_way) : Json(nullptr)},
+              {"in_place", c.in_place},
+              {"remote", c.has_remote ? link_json(c.remote, c.remote_one_way) : Json(nullptr)},
+              {"uplink", c.has_remote ? Json(c.uplink) : Json(nullptr)}}},
+            {"assumptions", c.assumptions}};
+}
+
+Calibration calibration_of(const Json& json, const std::string& path) {
+    const Reader file(json, path + ": ");
+    if (!json.is_object() || json.value("format", Json()) != kFormat) {
+        throw base::UserError(path +
+                              ": is not a calibration: name a file that dbench calibrate wrote");
+    }
+    if (json.value("format_version", Json()) != kFormatVersion) {
+        throw base::UserError(path + ": has format version " +
+                              base::short_text(json.value("format_version", Json())) +
+                              " (this program reads " + std::to_string(kFormatVersion) +
+                              "): measure again with dbench calibrate");
+    }
+    Calibration c;
+    const Reader machine = file.in("machine"), compute = file.in("compute"),
+                 links = file.in("links");
+    c.subject = {machine.text("cpu"),    static_cast<int>(machine.number("cores", 1)),
+                 machine.text("device"), static_cast<int>(machine.number("threads_per_rank", 1)),
+                 file.member("model"),   file.text("precision"),
+                 file.text("program")};
+    const Json& hosts = machine.member("hosts");
+    const auto is_text = [](const Json& each) { return each.is_string(); };
+    if (!hosts.is_array() || hosts.empty() || !std::all_of(hosts.begin(), hosts.end(), is_text)) {
+        Reader::fail(machine.where() + "/hosts", "is not a list of names");
+    }
+    for (const Json& host : hosts) c.hosts.push_back(host.get<std::string>());
+    c.replicas_per_rank = file.number("replicas_per_rank", 1);
+    c.compute = Distribution::from_json(compute.member("quantiles"), path + ": /compute/quantiles");
+    c.samples = static_cast<int64_t>(compute.number("iterations", 0));
+    c.update = file.number("update", 0);
+    c.seconds_per_byte = file.number("seconds_per_byte", 0);
+    const Json& buckets = file.member("buckets");
+    if (!buckets.is_array() || buckets.empty()) {
+        Reader::fail(file.where() + "/buckets", "is not a list of buckets");
+    }
+    for (const Json& each : buckets) {
+        const Reader bucket(each, path + ": /buckets");
+        c.buckets.push_back({bucket.positive("bytes"), std::min(1.0, bucket.number("ready", 0))});
+    }
+    c.has_local = links.has("local");
+    if (c.has_local) c.local = link_of(links.in("local"), c.local_one_way);
+    c.in_place = links.member("in_place") == true;
+    c.has_remote = links.has("remote");
+    if (c.has_remote) {
+        c.remote = link_of(links.in("remote"), c.remote_one_way);
+        c.uplink = links.positive("uplink");
+    }
+    const Json& assumptions = file.member("assumptions");
+    if (!assumptions.is_array() || !std::all_of(assumptions.begin(), assumptions.end(), is_text)) {
+        Reader::fail(file.where() + "/assumptions", "is not a list of texts");
+    }
+    for (const Json& each : assumptions) c.assumptions.push_back(each.get<std::string>());
+    return c;
+}
+
+}  // namespace dbench::predict

@@ -1,0 +1,58 @@
+#pragma once
+// The measured costs of a machine for one spec, as `dbench calibrate` writes them
+// (docs/predict.md).
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/json.hpp"
+#include "predict/simulator.hpp"
+
+namespace dbench::predict {
+
+/// The conditions under which a calibration was measured. A prediction for anything else is
+/// refused, or comes with a warning.
+struct Subject {
+    std::string cpu;     ///< Model of the processor.
+    int cores = 1;       ///< Number in a host.
+    std::string device;  ///< As in a result file: "cpu", or the name of a GPU.
+    int threads = 1;     ///< Per rank.
+    base::Json model;    ///< Resolved /model, with `parameters` and `batch` (samples per replica).
+    std::string precision;  ///< /precision and /compute.
+    std::string program;    ///< Version and commit.
+};
+
+/// One difference between two subjects: its name (machine, model, precision, program) and a text.
+struct Difference {
+    std::string name, text;
+};
+/// Returns how `now` differs from the subject that was `measured`.
+std::vector<Difference> differences(const Subject& measured, const Subject& now);
+
+struct Calibration {
+    Subject subject;
+    std::vector<std::string> hosts;  ///< Host of each rank at the measurement.
+    double replicas_per_rank = 1;
+    Distribution compute;         ///< Seconds of an iteration without update and exchange.
+    int64_t samples = 0;          ///< Iterations that were measured, of all ranks.
+    double update = 0;            ///< Seconds.
+    std::vector<Bucket> buckets;  ///< Columns of one replica, in the order of backward.
+    double seconds_per_byte = 0;  ///< Time of a pass over rows, while all ranks of a host make one.
+    bool has_local = false;       ///< `local` was measured; otherwise it is assumed.
+    bool has_remote = false;      ///< `remote` and `uplink` were measured.
+    Link local, remote;
+    double local_one_way = 0, remote_one_way = 0;  ///< Bytes per second of one direction alone.
+    bool in_place = true;
+    double uplink = 1;
+    std::vector<std::string> assumptions;  ///< Sentences about all that was not measured.
+
+    int ranks_per_host() const;  ///< Largest number of ranks of a host.
+    double row_bytes() const;    ///< Sum over the buckets.
+};
+
+base::Json to_json(const Calibration& calibration);
+/// Reads what `to_json` wrote; `path` names the file in errors. Throws UserError.
+Calibration calibration_of(const base::Json& json, const std::string& path);
+
+}  // namespace dbench::predict

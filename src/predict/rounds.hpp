@@ -1,0 +1,47 @@
+#pragma once
+// The messages of each iteration between ranks, from a schedule of mixing matrices.
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "comm/placement.hpp"
+#include "graphs/schedule.hpp"
+
+namespace dbench::predict {
+
+/// The messages of one averaging with one mixing matrix.
+struct RoundPlan {
+    /// For each rank: the ranks that it sends to, and the number of rows. A row that several
+    /// replicas of a rank use is sent to that rank once.
+    std::vector<std::vector<std::pair<int, int>>> out;
+    /// For each rank: the rows that its weighted sums read in addition to its own.
+    std::vector<int> rows_read;
+    std::vector<std::vector<int>> groups;  ///< Ranks of each all-reduce, at least two.
+    std::vector<int> group_size;           ///< For each rank: ranks of its all-reduce; 0: none.
+    double rows_sent = 0;  ///< By all replicas, as `bytes_sent` of a result file counts them.
+    bool averages = false;
+};
+
+/// The plans of a sequence of iterations. Equal matrices share a plan.
+struct Rounds {
+    std::vector<RoundPlan> plans;
+    std::vector<size_t>
+        plan_of;  ///< Index into `plans` per iteration; iteration t uses t mod size.
+
+    const RoundPlan& at(int64_t t) const {
+        return plans[plan_of[static_cast<size_t>(t) % plan_of.size()]];
+    }
+    double mean_rows_sent() const;
+    /// Largest number of messages in an iteration.
+    int64_t most_messages() const;
+};
+
+/// Returns the plans of iterations 0 .. iterations - 1 (at least one).
+Rounds plan_rounds(const graphs::Schedule& schedule, const comm::Placement& placement,
+                   int64_t iterations);
+/// Returns the plan of an all-reduce among all ranks in every iteration.
+Rounds plan_all_reduce(const comm::Placement& placement);
+
+}  // namespace dbench::predict

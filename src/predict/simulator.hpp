@@ -1,0 +1,81 @@
+#pragma once
+// Event simulation of the time of training: when each rank computes, sends, waits and averages. It
+// is a pure function of the measured costs, the messages of each iteration, the hosts of the ranks,
+// and a seed. docs/predict.md describes the model and its limits.
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "predict/distribution.hpp"
+#include "predict/rounds.hpp"
+
+namespace dbench::predict {
+
+/// When the exchange of an iteration takes place, relative to its computation.
+enum class Order : uint8_t {
+    adapt_then_combine,  ///< After the update, bucket by bucket while backward computes the others.
+    combine_while_adapt,  ///< During forward and backward.
+    combine_then_adapt,   ///< Before forward.
+    all_reduce,    ///< A sum of gradients: bucket by bucket during backward, before the update.
+    asynchronous,  ///< No rank waits for another.
+};
+
+/// A class of links between two ranks.
+struct Link {
+    double latency = 0;    ///< Seconds.
+    double bandwidth = 1;  ///< Bytes per second in each direction while both are in use.
+};
+
+/// The hosts of the ranks, and the links between them.
+struct Network {
+    std::vector<int> host;  ///< Host of each rank, counted from 0.
+    Link local;             ///< Between two ranks of a host.
+    /// Ranks of a host read each other's rows in place: only `local.latency` counts.
+    bool in_place = true;
+    Link remote;  ///< Between two hosts: one message alone.
+    /// Bytes per second that a host sends, and receives at the same time; its ranks share it.
+    double uplink = 1;
+
+    int hosts() const;
+};
+
+/// Columns whose gradients become complete together.
+struct Bucket {
+    double bytes;  ///< Size of these columns in one row.
+    /// Share of the compute step after which its gradient is complete, 0 to 1, ascending.
+    double ready;
+};
+
+/// The costs of one rank's iteration.
+struct Work {
+    Distribution compute;         ///< Seconds of forward and backward and everything else.
+    double update = 0;            ///< Seconds of the update of all columns.
+    double seconds_per_byte = 0;  ///< Time per byte that a pass over rows reads or writes.
+    std::vector<Bucket> buckets;  ///< In the order of backward.
+    std::vector<double> tiles;    ///< Bytes of the pieces in which a whole row is exchanged.
+    double rows_per_rank = 1;     ///< Replicas of a rank.
+    double wire = 1;              ///< Bytes of a message per byte of the row.
+    bool library_sum = false;     ///< All-reduces are rings instead of direct messages.
+    /// Seconds that a rank is delayed in an iteration, in addition; may be null.
+    std::function<double(int rank, int64_t t)> delay = nullptr;
+};
+
+/// The simulated iterations.
+struct Outcome {
+    int64_t iterations = 0;
+    int ranks = 0;
+    std::vector<double> step;  ///< [iterations, ranks]: seconds of each iteration of each rank.
+    double exposed = 0;  ///< Mean seconds of an iteration that are neither compute nor update.
+
+    /// Returns the mean over ranks and iterations begin .. end - 1.
+    double mean(int64_t begin, int64_t end) const;
+    double mean() const { return mean(0, iterations); }
+};
+
+/// Simulates `iterations` iterations after a few that are not counted. Rank r draws its compute
+/// steps from a stream of (seed, r), so every graph and order gets the same draws.
+Outcome simulate(const Work& work, const Network& network, const Rounds& rounds, Order order,
+                 int64_t iterations, uint64_t seed);
+
+}  // namespace dbench::predict

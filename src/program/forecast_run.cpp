@@ -1,0 +1,242 @@
+#include "program/forecast_run.hpp"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "algorithms/algorithm.hpp"
+#include "algorithms/step/delays.hpp"
+#include "algorithms/step/stepper.hpp"
+#include "arena/messages/codec.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "graphs/schedules/staged.hpp"
+#include "program/parse_member.hpp"
+
+namespace dbench::program {
+
+using base::Json;
+using predict::Candidate;
+using predict::Order;
+
+namespace {
+
+constexpr const char* kAllReduce = "all-reduce";
+constexpr const char* kUsual[] = {"ring", "alternating_ring", "one_peer_exponential", "complete",
+                                  kAllReduce};
+
+// How the run's algorithm exchanges.
+struct Exchange {
+    Order order;
+    std::string name;    // of the order, as in a spec
+    bool plain = false;  // dsgd: the order can be chosen freely
+};
+
+Exchange exchange_of(const Json& algorithm, bool asynchronous,
+                     std::vector<std::string>& assumptions) {
+    const auto type = algorithm.at("type").get<std::string>();
+    if (type == "centralized") return {Order::all_reduce, "centralized"};
+    if (asynchronous) {
+        assumptions.push_back("Replicas of " + type +
+                              " never wait for each other, and the messages of an iteration are "
+                              "those of its graph.");
+        return {Order::asynchronous, "asynchronous"};
+    }
+    const std::string order = algorithm.value("order", "adapt_then_combine");
+    if (type == "dsgd") {
+        if (order == "combine_while_adapt") return {Order::combine_while_adapt, order, true};
+        if (order == "combine_then_adapt") return {Order::combine_then_adapt, order, true};
+        return {Order::adapt_then_combine, order, true};
+    }
+    assumptions.push_back(
+        "The exchange of " + type +
+        " takes place when that of dsgd in the order adapt_then_combine does, and "
+        "its own arithmetic costs what the calibrated update costs.");
+    return {Order::adapt_then_combine, order};
+}
+
+// The spec of a graph as the command line writes it, with the GPUs of a node if it has this key.
+Json graph_spec(const std::string& words, int gpus_per_node) {
+    Json spec = parse_member(words, "graphs");
+    const auto* entry = base::find_entry(graphs::graph_table(), spec.at("type").get<std::string>());
+    if (!entry || gpus_per_node <= 1 || spec.contains("gpus_per_node")) return spec;
+    for (const auto& parameter : entry->parameters) {
+        if (parameter.name == "gpus_per_node") spec["gpus_per_node"] = gpus_per_node;
+    }
+    return spec;
+}
+
+int ranks_of_first_host(const std::vector<int>& host) {
+    return static_cast<int>(std::count(host.begin(), host.end(), host.front()));
+}
+
+// Makes the candidates of a run. Holds what all of them share.
+class Candidates {
+public:
+    Candidates(const PreparedRun& run, const ForecastRequest& request,
+               std::vector<std::string>& assumptions)
+        : run_(run),
+          request_(request),
+          exchange_(exchange_of(run.spec.algorithm, run.session->asynchronous(), assumptions)) {}
+
+    std::vector<Candidate> make(double rows, std::vector<std::string>& assumptions) {
+        add_own(rows);
+        for (const std::string& words : request_.graphs) add(words, rows);
+        if (request_.usual_graphs) add_usual(rows, assumptions);
+        return std::move(all_);
+    }
+
+private:
+    bool has(const std::string& name) const {
+        return std::any_of(all_.begin(), all_.end(),
+                           [&](const Candidate& each) { return each.name == name; });
+    }
+
+    void add_all_reduce() {
+        all_.push_back({kAllReduce, "centralized", Order::all_reduce, nullptr, 1});
+    }
+
+    void add_orders(const std::string& name, std::shared_ptr<const graphs::Schedule> schedule,
+                    double rows, bool both) {
+        const bool own = exchange_.order != Order::all_reduce;
+        if (own) all_.push_back({name, exchange_.name, exchange_.order, schedule, rows});
+        if (own && !(exchange_.plain && both)) return;
+        for (const auto& [order, words] :
+             {std::pair{Order::adapt_then_combine, "adapt_then_combine"},
+              std::pair{Order::combine_while_adapt, "combine_while_adapt"}}) {
+            if (own && order == exchange_.order) continue;
+            all_.push_back({name, words, order, schedule, rows});
+        }
+    }
+
+    void add_own(double rows) {
+        if (exchange_.order == Order::all_reduce) return add_all_reduce();
+        // The session owns the schedule and lives longer than the candidates.
+        const std::shared_ptr<const graphs::Schedule> schedule(std::shared_ptr<void>(),
+                                                               run_.session->schedule());
+        const Json& graph = run_.spec.graph;
+        const std::string name =
+            graph.is_array() ? "list of graphs" : graph.at("type").get<std::string>();
+        add_orders(name, schedule, rows, request_.both_orders);
+    }
+
+    void add(const std::string& words, double rows) {
+        if (has(words)) return;
+        if (words == kAllReduce) return add_all_reduce();
+        const base::RunLength length = run_.session->plan();
+        graphs::RunFacts facts{length};
+        facts.row_bytes = run_.session->row_bytes();
+        const graphs::GraphContext context{static_cast<int>(request_.placement.replicas),
+                                           run_.spec.run.seed.graph, facts};
+        std::shared_ptr<graphs::Schedule> graph = graphs::make_graph(
+            graph_spec(words, ranks_of_first_host(request_.site.host)), context, "--graphs");
+        // An algorithm with local steps, for example, exchanges in few iterations only.
+        const bool own = exchange_.order != Order::all_reduce;
+        std::shared_ptr<const graphs::Schedule> schedule = graph;
+        if (own) {
+            schedule = algorithms::RunSchedule(graph, algorithms::entry_of(run_.spec.algorithm),
+                                               run_.spec.algorithm, facts)
+                           .schedule;
+        }
+        add_orders(words, schedule, own ? rows : 1, true);
+    }
+
+    void add_usual(double rows, std::vector<std::string>& assumptions) {
+        for (const char* name : kUsual) {
+            try {
+                add(name, rows);
+            } catch (const base::UserError&) {
+                assumptions.push_back(std::string(name) + " is left out: it does not exist for " +
+                                      std::to_string(request_.placement.replicas) + " replicas.");
+            }
+        }
+    }
+
+    const PreparedRun& run_;
+    const ForecastRequest& request_;
+    const Exchange exchange_;
+    std::vector<Candidate> all_;
+};
+
+// Rows that the algorithm sends to each neighbour, from the bytes that `check` also reports.
+double rows_per_link(const train::Estimates& estimates, const PreparedRun& run,
+                     const predict::Rounds& rounds) {
+    const double plain = rounds.mean_rows_sent() * run.session->row_bytes();
+    return plain > 0 && estimates.bytes_per_step > 0 ? estimates.bytes_per_step / plain : 1;
+}
+
+std::string text_of(const std::vector<predict::Difference>& found) {
+    std::string text;
+    for (const auto& each : found) {
+        text += (text.empty() ? "" : "; ") + each.name + " (" + each.text + ")";
+    }
+    return text;
+}
+
+}  // namespace
+
+predict::Prediction forecast_run(const PreparedRun& run, const predict::Calibration& calibration,
+                                 const train::Estimates& estimates, const ForecastRequest& request,
+                                 std::vector<std::string> assumptions) {
+    const train::Session& session = *run.session;
+    predict::Plan plan;
+    plan.placement = request.placement;
+    plan.row_bytes = session.row_bytes();
+    plan.iterations = estimates.iterations;
+    plan.seed = run.spec.run.seed.graph;
+    plan.simulated = request.simulated;
+    apply(calibration, request.site, plan, assumptions);
+    plan.work.wire = session.row_bytes() /
+                     static_cast<double>(session.layout().numel() * arena::size_of(session.type()));
+    plan.work.library_sum = session.reduction() == "library";
+    const algorithms::Delays delays(run.spec.run.delays, request.placement.replicas,
+                                    run.spec.run.seed.delay);
+    if (delays.any()) {
+        plan.work.delay = [&](int rank, int64_t t) {
+            return delays.seconds(request.placement.begin(rank), request.placement.count(rank), t);
+        };
+    }
+    double rows = 1;
+    if (session.schedule()) {
+        rows = rows_per_link(
+            estimates, run,
+            predict::plan_rounds(*session.schedule(), request.placement, request.simulated));
+        if (session.staged()) {
+            assumptions.push_back("The graph changes during the run: its first " +
+                                  std::to_string(request.simulated) +
+                                  " iterations, without decisions of a controller, stand for all.");
+        }
+    }
+    Candidates candidates(run, request, assumptions);
+    const auto all = candidates.make(rows, assumptions);
+    return predict::predict(plan, all, std::move(assumptions));
+}
+
+predict::Calibration read_calibration(const std::string& path, const predict::Subject& now,
+                                      bool accept, std::vector<std::string>& assumptions) {
+    const predict::Calibration calibration = predict::calibration_of(base::read_json(path), path);
+    const auto found = predict::differences(calibration.subject, now);
+    if (found.empty()) return calibration;
+    const std::string what =
+        "--calibration: " + path + " was not measured with this run: " + text_of(found);
+    if (!accept) {
+        throw base::UserError(what +
+                              ": measure again with dbench calibrate, or accept the differences "
+                              "with --accept-differences");
+    }
+    base::warn(what);
+    assumptions.push_back("The calibration also holds for this run, which differs in " +
+                          text_of(found) + ".");
+    return calibration;
+}
+
+std::vector<int> number_hosts(const std::vector<std::string>& hosts) {
+    std::map<std::string, int> numbers;
+    std::vector<int> found;
+    for (const std::string& host : hosts) {
+        found.push_back(numbers.emplace(host, static_cast<int>(numbers.size())).first->second);
+    }
+    return found;
+}
+
+}  // namespace dbench::program

@@ -1,0 +1,159 @@
+// Calibrations: reading and writing, differences, and what a plan takes from them.
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "catch.hpp"
+#include "predict/prediction.hpp"
+
+using namespace dbench;
+using namespace dbench::predict;
+using Catch::Approx;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+Calibration example() {
+    Calibration c;
+    c.subject = {"a processor", 8, "cpu", 1, {{"type", "mlp"}, {"parameters", 10}}, "float32",
+                 "0.1.0 (abc)"};
+    c.hosts = {"a", "a", "b", "b"};
+    c.compute = Distribution::of_samples({0.1, 0.2, 0.4});
+    c.samples = 3;
+    c.update = 0.01;
+    c.buckets = {{6e6, 0.5}, {4e6, 1.0}};
+    c.seconds_per_byte = 1e-10;
+    c.has_local = c.has_remote = true;
+    c.local = {1e-6, 5e9};
+    c.remote = {2e-5, 1e9};
+    c.uplink = 1.5e9;
+    c.assumptions = {"A sentence."};
+    return c;
+}
+
+std::string refusal(const base::Json& json) {
+    try {
+        calibration_of(json, "f.json");
+    } catch (const base::UserError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+}  // namespace
+
+TEST_CASE("A calibration is read as it was written") {
+    const Calibration c = example();
+    const base::Json json = to_json(c);
+    const Calibration read = calibration_of(json, "f.json");
+    base::Json again = to_json(read);
+    again["created"] = json.at("created");
+    again["links"]["local"]["one_way"] = json.at("links").at("local").at("one_way");
+    again["links"]["remote"]["one_way"] = json.at("links").at("remote").at("one_way");
+    CHECK(again.dump() == json.dump());
+    CHECK(differences(c.subject, read.subject).empty());
+    CHECK(read.ranks_per_host() == 2);
+    CHECK(read.row_bytes() == 10e6);
+}
+
+TEST_CASE("A damaged calibration is refused with the file and the key") {
+    CHECK_THAT(refusal({{"format", "something"}}),
+               ContainsSubstring("f.json: is not a calibration"));
+    CHECK_THAT(refusal(base::Json::array()), ContainsSubstring("f.json: is not a calibration"));
+    base::Json json = to_json(example());
+    json["format_version"] = 2;
+    CHECK_THAT(refusal(json), ContainsSubstring("format version 2"));
+    for (const char* pointer : {"/update", "/compute/quantiles", "/buckets", "/machine/hosts",
+                                "/links/remote/latency", "/precision", "/assumptions"}) {
+        json = to_json(example());
+        json[base::Json::json_pointer(pointer)] = -1;
+        CHECK_THAT(refusal(json), ContainsSubstring(pointer));
+        CHECK_THAT(refusal(json), ContainsSubstring("dbench calibrate"));
+    }
+}
+
+TEST_CASE("Differences have a name") {
+    const Subject measured = example().subject;
+    const auto name_of = [&](auto&& change) {
+        Subject now = measured;
+        change(now);
+        const auto found = differences(measured, now);
+        REQUIRE(found.size() == 1);
+        return found.front().name;
+    };
+    CHECK(name_of([](Subject& s) { s.cpu = "another"; }) == "machine");
+    CHECK(name_of([](Subject& s) { s.cores = 2; }) == "machine");
+    CHECK(name_of([](Subject& s) { s.threads = 2; }) == "machine");
+    CHECK(name_of([](Subject& s) { s.model["parameters"] = 11; }) == "model");
+    CHECK(name_of([](Subject& s) { s.precision = "float64"; }) == "precision");
+    CHECK(name_of([](Subject& s) { s.program = "0.2.0"; }) == "program");
+}
+
+TEST_CASE("Quantiles, mean and variance of a distribution") {
+    const Distribution d = Distribution::of_samples({3, 1, 2});
+    CHECK(d.at(0) == 1);
+    CHECK(d.at(0.5) == 2);
+    CHECK(d.at(0.75) == 2.5);
+    CHECK(d.at(1) == 3);
+    CHECK(d.mean() == Approx(2));
+    CHECK(d.variance() == Approx(1 / 3.));  // uniform on [1, 3]: 2^2 / 12
+    CHECK(d.scaled(2).mean() == Approx(4));
+    CHECK(Distribution::of_samples({5}).variance() == 0);
+}
+
+TEST_CASE("A plan for other hosts says what it takes for granted") {
+    Plan plan;
+    std::vector<std::string> assumptions;
+    Site site;
+    for (int r = 0; r < 12; ++r) site.host.push_back(r / 4);
+    apply(example(), site, plan, assumptions);
+    std::string all;
+    for (const std::string& each : assumptions) all += each + "\n";
+    CHECK_THAT(all, ContainsSubstring("A sentence."));
+    CHECK_THAT(all, ContainsSubstring("2 ranks per host, the run has 4"));
+    CHECK(plan.network.hosts() == 3);
+    CHECK(plan.network.uplink == 1.5e9);
+    CHECK(plan.work.tiles.size() == 3);
+    // Sixteen ranks divide eight cores.
+    site.host.assign(16, 0);
+    apply(example(), site, plan, assumptions);
+    CHECK(plan.work.compute.mean() == Approx(2 * example().compute.mean()));
+    site.bandwidth = 1e6;
+    apply(example(), site, plan, assumptions);
+    CHECK(plan.network.uplink == 1e6);
+}
+
+TEST_CASE("The fastest graph has a name, or is within noise") {
+    Plan plan;
+    std::vector<std::string> assumptions;
+    Site site;
+    for (int r = 0; r < 8; ++r) site.host.push_back(r);
+    site.bandwidth = 20e6;
+    apply(example(), site, plan, assumptions);
+    plan.placement = {8, 8};
+    plan.row_bytes = 10e6;
+    plan.iterations = 100;
+    plan.simulated = 100;
+    const auto candidate = [](const char* name) {
+        return Candidate{name, "combine_while_adapt", Order::combine_while_adapt,
+                         graphs::make_graph(base::Json(name), {8, 1}), 1};
+    };
+    const Candidate sum{"all-reduce", "centralized", Order::all_reduce, nullptr, 1};
+    const Prediction slow =
+        predict::predict(plan, {candidate("one_peer_exponential"), sum}, assumptions);
+    CHECK(slow.fastest == "one_peer_exponential");
+    CHECK(slow.omega < 0.7);
+    CHECK(slow.gamma == Approx(2 * 7 / 8. * 10e6 / 20e6 / example().compute.mean()).epsilon(0.05));
+    REQUIRE(slow.forecasts[0].break_even);
+    CHECK(slow.forecasts[0].break_even->p50 == Approx(10e6 / example().compute.at(0.5)));
+    CHECK(slow.forecasts[0].break_even->p05 < slow.forecasts[0].break_even->p50);
+    CHECK(slow.forecasts[0].bytes == Approx(8 * 10e6));
+    const Prediction same = predict::predict(
+        plan, {candidate("one_peer_exponential"), candidate("alternating_ring")}, assumptions);
+    CHECK(same.fastest == "within noise");
+    CHECK(same.within_noise.size() == 2);
+    const base::Json json = to_json(slow);
+    for (const char* key : {"assumptions", "graphs", "gamma", "omega", "sigma2", "fastest"}) {
+        CHECK(json.contains(key));
+    }
+    CHECK_THAT(to_text(slow), ContainsSubstring("fastest: one_peer_exponential"));
+}

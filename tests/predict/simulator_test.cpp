@@ -1,0 +1,221 @@
+// Closed forms of the simulated step time, and the recursion against a naive one.
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json.hpp"
+#include "catch.hpp"
+#include "graphs/schedule.hpp"
+#include "predict/simulator.hpp"
+
+using namespace dbench;
+using namespace dbench::predict;
+using Catch::Approx;
+
+namespace {
+
+constexpr double kCompute = 0.1, kRow = 1e6;
+
+/// One bucket, which is ready at the end of backward; no arithmetic.
+Work plain_work() {
+    Work work;
+    work.compute = Distribution(kCompute);
+    work.buckets = {{kRow, 1.0}};
+    work.tiles = {kRow};
+    return work;
+}
+
+/// Each rank has a host of its own.
+Network apart(int ranks, double bandwidth, double latency = 0) {
+    Network network;
+    for (int r = 0; r < ranks; ++r) network.host.push_back(r);
+    network.remote = {latency, bandwidth};
+    network.uplink = bandwidth;
+    return network;
+}
+
+Rounds rounds_of(const char* type, int n, int ranks = 0) {
+    const auto graph = graphs::make_graph(base::parse_json(type, "test"), {n, 1});
+    return plan_rounds(*graph, {n, ranks > 0 ? ranks : n}, 64);
+}
+
+double step(const Work& work, const Network& network, const Rounds& rounds, Order order) {
+    return simulate(work, network, rounds, order, 100, 1).mean();
+}
+
+/// Returns a distribution whose draws are nearly those of an exponential one.
+Distribution exponential(double mean) {
+    std::vector<double> samples;
+    const int count = 20001;
+    for (int k = 0; k < count; ++k) {
+        samples.push_back(-mean * std::log(1 - (k + 0.5) / count));
+    }
+    return Distribution::of_samples(samples);
+}
+
+}  // namespace
+
+TEST_CASE("Without jitter a ring takes computation and two messages, or the longer of both") {
+    const Rounds ring = rounds_of("\"ring\"", 6);
+    const double message = kRow / 50e6, latency = 1e-3;
+    const Network network = apart(6, 50e6, latency);
+    const Work work = plain_work();
+    const double exposed = 2 * message + latency;
+    CHECK(step(work, network, ring, Order::adapt_then_combine) == Approx(kCompute + exposed));
+    CHECK(step(work, network, ring, Order::combine_then_adapt) == Approx(kCompute + exposed));
+    CHECK(step(work, network, ring, Order::combine_while_adapt) == Approx(kCompute));
+    const Network slow = apart(6, 10e6, latency);
+    CHECK(step(work, slow, ring, Order::combine_while_adapt) == Approx(2 * kRow / 10e6 + latency));
+}
+
+TEST_CASE("An exchange of buckets hides behind the rest of backward") {
+    Work work = plain_work();
+    work.buckets = {{kRow / 2, 0.5}, {kRow / 2, 1.0}};
+    const Rounds ring = rounds_of("\"ring\"", 4);
+    // The first half of the row moves during half of the step; the second half is exposed.
+    CHECK(step(work, apart(4, 20e6), ring, Order::adapt_then_combine) ==
+          Approx(kCompute + 2 * kRow / 2 / 20e6));
+    // If the first half takes longer, all of it is in the way of the second half.
+    CHECK(step(work, apart(4, 10e6), ring, Order::adapt_then_combine) ==
+          Approx(kCompute / 2 + 2 * kRow / 10e6));
+}
+
+TEST_CASE("An all-reduce moves 2 (m - 1) / m rows over each link, and waits twice") {
+    const int n = 8;
+    const double bandwidth = 1e7, latency = 1e-3;
+    const Rounds all = plan_all_reduce({n, n});
+    const double expected = kCompute + 2.0 * (n - 1) / n * kRow / bandwidth + 2 * latency;
+    CHECK(step(plain_work(), apart(n, bandwidth, latency), all, Order::all_reduce) ==
+          Approx(expected));
+    Work ring = plain_work();
+    ring.library_sum = true;
+    CHECK(step(ring, apart(n, bandwidth, latency), all, Order::all_reduce) ==
+          Approx(expected + 2 * (n - 2) * latency));
+    CHECK(all.mean_rows_sent() == Approx(2.0 * (n - 1)));
+}
+
+TEST_CASE("Ranks of a host share its uplink") {
+    const double bandwidth = 1e8;
+    // With two replicas on each of two hosts, the pairs of shift_one cross the hosts or do not.
+    Network shared = apart(4, bandwidth);
+    shared.host = {0, 1, 0, 1};
+    shared.uplink = bandwidth;
+    const Rounds pairs = rounds_of("\"alternating_ring\"", 4);
+    // Every pair of a round is on two hosts, so that two messages share each uplink.
+    CHECK(step(plain_work(), shared, pairs, Order::adapt_then_combine) ==
+          Approx(kCompute + 2 * kRow / bandwidth));
+    shared.uplink = 2 * bandwidth;
+    CHECK(step(plain_work(), shared, pairs, Order::adapt_then_combine) ==
+          Approx(kCompute + kRow / bandwidth));
+    shared.host = {0, 0, 0, 0};
+    CHECK(step(plain_work(), shared, pairs, Order::adapt_then_combine) == Approx(kCompute));
+}
+
+TEST_CASE("Weighted sums cost a pass over own and neighbours' rows") {
+    Work work = plain_work();
+    work.seconds_per_byte = 1e-9;
+    work.update = 0.02;
+    const Rounds ring = rounds_of("\"ring\"", 4);
+    Network network = apart(4, 1e9);
+    network.host = {0, 0, 0, 0};
+    const double pass = kRow * work.seconds_per_byte;
+    CHECK(step(work, network, ring, Order::adapt_then_combine) ==
+          Approx(kCompute + work.update + 4 * pass));
+    CHECK(step(work, network, ring, Order::combine_while_adapt) ==
+          Approx(kCompute + work.update + 2 * pass));
+    const Outcome outcome = simulate(work, network, ring, Order::combine_while_adapt, 10, 1);
+    CHECK(outcome.exposed == Approx(2 * pass));
+}
+
+TEST_CASE("An all-reduce waits for the maximum of exponential compute steps") {
+    const int n = 16;
+    Work work = plain_work();
+    work.compute = exponential(kCompute);
+    Network network = apart(n, 1e15);
+    double harmonic = 0;
+    for (int k = 1; k <= n; ++k) harmonic += 1.0 / k;
+    const Outcome outcome =
+        simulate(work, network, plan_all_reduce({n, n}), Order::all_reduce, 20000, 1);
+    CHECK(outcome.mean() == Approx(kCompute * harmonic).epsilon(0.02));
+    // Neighbours wait for fewer ranks, and ranks that wait for nobody take the mean.
+    const Rounds ring = rounds_of("\"ring\"", n);
+    const double local = simulate(work, network, ring, Order::adapt_then_combine, 20000, 1).mean();
+    CHECK(local < 0.9 * outcome.mean());
+    CHECK(local > 1.2 * kCompute);
+    CHECK(simulate(work, network, ring, Order::asynchronous, 20000, 1).mean() ==
+          Approx(kCompute).epsilon(0.02));
+}
+
+TEST_CASE("The recursion equals a naive one") {
+    const int n = 9;
+    const int64_t iterations = 40;
+    const Rounds rounds = rounds_of("{\"type\": \"erdos_renyi\", \"p\": 0.4}", n);
+    Work work = plain_work();
+    // Delays are given, so that the naive recursion can use the same ones.
+    const auto delay = [](int rank, int64_t t) {
+        return std::fmod(0.37 * rank + 0.61 * static_cast<double>(t), 1.0);
+    };
+    work.delay = delay;
+    const Network network = apart(n, 1e15);
+    const Outcome outcome =
+        simulate(work, network, rounds, Order::adapt_then_combine, iterations, 1);
+    std::vector<double> clock(n);
+    const int64_t skipped = 16;  // the warm-up
+    for (int64_t t = 0; t < iterations + skipped; ++t) {
+        std::vector<double> sent(n);
+        for (int r = 0; r < n; ++r) sent[r] = clock[r] + kCompute + delay(r, t);
+        std::vector<double> next = sent;
+        for (int r = 0; r < n; ++r) {
+            for (const auto& [to, rows] : rounds.at(t).out[r])
+                next[to] = std::max(next[to], sent[r]);
+        }
+        for (int r = 0; r < n && t >= skipped; ++r) {
+            const auto place = static_cast<size_t>((t - skipped) * n + r);
+            CHECK(outcome.step[place] == Approx(next[r] - clock[r]));
+        }
+        clock = next;
+    }
+}
+
+TEST_CASE("A slow link delays its ends at once, and all others through them") {
+    // Rank 0 is on a host of its own, whose messages take longer than a step.
+    const int n = 4;
+    Network network = apart(n, 2e6);
+    network.host = {1, 0, 0, 0};
+    const Rounds ring = rounds_of("\"ring\"", n);
+    CHECK(step(plain_work(), network, ring, Order::adapt_then_combine) ==
+          Approx(kCompute + 2 * kRow / 2e6));
+    CHECK(step(plain_work(), network, ring, Order::combine_while_adapt) == Approx(2 * kRow / 2e6));
+}
+
+TEST_CASE("Local steps exchange in few iterations, and equal seeds give equal times") {
+    const Rounds ring = rounds_of("\"ring\"", 4);
+    Work work = plain_work();
+    work.compute = exponential(kCompute);
+    const Network network = apart(4, 1e7, 1e-4);
+    const Outcome one = simulate(work, network, ring, Order::combine_while_adapt, 50, 7);
+    const Outcome two = simulate(work, network, ring, Order::combine_while_adapt, 50, 7);
+    CHECK(one.step == two.step);
+    CHECK(simulate(work, network, ring, Order::combine_while_adapt, 50, 8).step != one.step);
+    Rounds local = ring;
+    RoundPlan none;
+    none.out.resize(4);
+    none.rows_read.resize(4);
+    none.group_size.resize(4);
+    local.plans.push_back(none);
+    local.plan_of = {1, 1, 1, 0};
+    const double message = 2 * kRow / 1e7 + 1e-4;
+    CHECK(step(plain_work(), network, local, Order::adapt_then_combine) ==
+          Approx(kCompute + message / 4));
+}
+
+TEST_CASE("Several replicas of a rank send only the rows that other ranks use") {
+    const Rounds ring = rounds_of("\"ring\"", 8, 2);
+    REQUIRE(ring.plans.size() == 1);
+    CHECK(ring.plans[0].out[0] == std::vector<std::pair<int, int>>{{1, 2}});
+    CHECK(ring.plans[0].rows_read == std::vector<int>{6, 6});
+    CHECK(ring.mean_rows_sent() == 16);
+    const Rounds complete = rounds_of("\"complete\"", 8, 2);
+    CHECK(complete.plans[0].groups == std::vector<std::vector<int>>{{0, 1}});
+}

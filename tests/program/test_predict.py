@@ -1,0 +1,183 @@
+"""Tests of `calibrate` and `predict`: the contract of the JSON, refusals, and the prediction that a
+run stores."""
+
+import json
+
+import h5py
+import pytest
+from conftest import ROOT
+
+COMMANDS = (ROOT / "docs" / "command-line.md").read_text()
+BRIEF = ["--seconds", "0.2"]
+
+
+def calibrated(dbench, spec, *words, name="costs.json", **more):
+    dbench("calibrate", spec, "--output", name, *BRIEF, *words, **more)
+    return json.loads((dbench.folder / name).read_text())
+
+
+def predicted(dbench, spec, *words, **more):
+    return json.loads(dbench("predict", spec, "--json", "--iterations", 50, *words, **more).stdout)
+
+
+def names(prediction):
+    return [(each["name"], each["order"]) for each in prediction["graphs"]]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """Return a folder with a spec and a calibration of two ranks, measured once."""
+    from conftest import Dbench
+    dbench = Dbench(tmp_path_factory.mktemp("predict"))
+    calibrated(dbench, dbench.spec(), ranks=2)
+    return dbench
+
+
+def test_a_calibration_holds_what_was_measured(shared):
+    found = json.loads((shared.folder / "costs.json").read_text())
+    assert found["format"] == "dbench-calibration" and found["format_version"] == 1
+    assert len(found["machine"]["hosts"]) == 2 and found["replicas_per_rank"] == 2
+    assert found["compute"]["iterations"] >= 40
+    quantiles = found["compute"]["quantiles"]
+    assert quantiles == sorted(quantiles) and quantiles[0] > 0
+    assert quantiles[0] <= found["compute"]["mean"] <= quantiles[-1]
+    ready = [bucket["ready"] for bucket in found["buckets"]]
+    assert ready == sorted(ready) and 0 < ready[0] and ready[-1] <= 1
+    checked = json.loads(shared("check", "spec.json", "--json").stdout)
+    assert sum(b["bytes"] for b in found["buckets"]) == 4 * checked["parameters"]
+    assert found["links"]["local"]["one_way"] > 1e6 and found["links"]["remote"] is None
+    assert found["seconds_per_byte"] > 0 and found["update"] > 0
+
+
+def test_the_json_obeys_the_contract(shared):
+    found = predicted(shared, "spec.json", "--calibration", "costs.json")
+    assert names(found)[0] == ("ring", "adapt_then_combine")
+    assert ("ring", "combine_while_adapt") in names(found)
+    assert ("all-reduce", "centralized") in names(found)
+    assert all(isinstance(text, str) and text.endswith(".") for text in found["assumptions"])
+    for each in found["graphs"]:
+        times = each["step_time"]
+        assert 0 < times["p05"] <= times["p50"] <= times["p95"]
+        assert 0 <= each["exchange_exposed"] < times["p95"]
+    for key in ("gamma", "omega", "sigma2"):
+        assert found[key] >= 0
+    assert found["fastest"] in {"within noise", *(each["name"] for each in found["graphs"])}
+    assert (found["ranks"], found["hosts"], found["iterations"]) == (2, 1, 6)
+    described = COMMANDS.split("`dbench predict --json`")[1].split("`dbench graph --json`")[0]
+    keys = {*found, *found["graphs"][0]}
+    assert not {key for key in keys if f"`{key}`" not in described}
+    checked = json.loads(shared("check", "spec.json", "--json").stdout)
+    assert found["graphs"][0]["bytes"] == pytest.approx(checked["bytes_per_step"])
+
+
+def test_hosts_and_graphs_as_the_options_say(shared):
+    found = predicted(shared, "spec.json", "--calibration", "costs.json", "--hosts", 8,
+                      "--gpus-per-node", 2, "--graphs", "one_peer_exponential,aer,all-reduce",
+                      "--bandwidth", 1e6)
+    assert (found["ranks"], found["hosts"]) == (16, 8)
+    assert {name for name, _ in names(found)} == {"ring", "one_peer_exponential", "aer",
+                                                   "all-reduce"}
+    # The link decides: one peer sends half of a ring's rows, and both are above computing.
+    mean = {each: entry["step_time_mean"] for each, entry in zip(names(found), found["graphs"],
+                                                                 strict=True)}
+    slow = mean["ring", "combine_while_adapt"]
+    assert slow > 10 * found["compute"]
+    assert mean["all-reduce", "centralized"] > slow
+    even = found["graphs"][0]["break_even_bandwidth"]
+    assert even["p05"] <= even["p50"] <= even["p95"] and even["p05"] > 1e6
+    faster = predicted(shared, "spec.json", "--calibration", "costs.json", "--hosts", 8,
+                       "--gpus-per-node", 2, "--graphs", "all-reduce", "--bandwidth", 1e9)
+    assert faster["graphs"][0]["step_time_mean"] < slow
+    assert "hosts have 1 MB/s" in " ".join(found["assumptions"])
+
+
+def test_equal_arguments_give_equal_predictions(shared):
+    words = ("spec.json", "--calibration", "costs.json", "--hosts", 4)
+    assert predicted(shared, *words) == predicted(shared, *words)
+
+
+def test_without_a_calibration_it_measures_and_says_so(shared):
+    found = predicted(shared, "spec.json", "--hosts", 4, "--graphs", "all-reduce")
+    said = " ".join(found["assumptions"])
+    assert "measured briefly on this machine" in said
+    assert "links between hosts were not measured" in said
+    assert found["compute"] > 0
+    table = shared("predict", "spec.json", "--graphs", "all-reduce", "--iterations", 50).stdout
+    assert "fastest: " in table and "assumptions" in table and "all ranks are on one host" in table
+
+
+@pytest.mark.parametrize("change, name", [
+    (["--set", "model=mlp"], "model"),
+    (["--set", "data.batch_size=4"], "model"),
+    (["--set", "precision=float64"], "precision"),
+    ("cores", "machine"),
+    ("program", "program")])
+def test_a_calibration_of_something_else_is_refused_by_name(shared, change, name):
+    words, file = (change, "costs.json") if isinstance(change, list) else ([], "other.json")
+    if not words:
+        costs = json.loads((shared.folder / "costs.json").read_text())
+        if change == "cores":
+            costs["machine"]["cores"] += 1
+        else:
+            costs["program"] = "0.0.1 (earlier)"
+        (shared.folder / file).write_text(json.dumps(costs))
+    words = ["spec.json", *words, "--calibration", file]
+    for command in (["predict"], ["run", "--output", "refused.h5"]):
+        said = shared(command[0], *words, *command[1:], expect=2).stderr
+        assert f"{file} was not measured with this run: {name} (" in said
+        assert "--accept-differences" in said
+    assert not (shared.folder / "refused.h5").exists()
+    done = shared("predict", *words, "--accept-differences", "--json", "--iterations", 50)
+    assert f"not measured with this run: {name} (" in done.stderr
+    assert any(f"differs in {name}" in text for text in json.loads(done.stdout)["assumptions"])
+
+
+def test_bad_files_and_options_are_refused(shared):
+    (shared.folder / "empty.json").write_text("{}")
+    for words, said in ((("--calibration", "spec.json"), "is not a calibration"),
+                        (("--calibration", "empty.json"), "is not a calibration"),
+                        (("--calibration", "none.json"), "none.json"),
+                        (("--graphs", "rign"), "ring"),
+                        (("--accept-differences",), "--calibration"),
+                        (("--gpus-per-node", 2), "--hosts")):
+        assert said in shared("predict", "spec.json", *words, expect=2).stderr
+    assert "start one process" in shared("predict", "spec.json", ranks=2, expect=2).stderr
+    said = shared("calibrate", "spec.json", "--output", "costs.json", expect=2).stderr
+    assert "costs.json exists" in said and "--overwrite" in said
+    assert "--output" in shared("calibrate", "spec.json", expect=2).stderr
+
+
+def test_a_run_stores_its_prediction(shared):
+    shared.run("spec.json", "ring.h5", "--calibration", "costs.json", ranks=2)
+    with h5py.File(shared.folder / "ring.h5") as file:
+        found = json.loads(file["prediction"][()])
+        assert file["iterations/step_time"].shape == (6, 2)
+    assert names(found)[:1] == [("ring", "adapt_then_combine")]
+    assert found["ranks"] == 2 and found["graphs"][0]["step_time"]["p50"] > 0
+    assert shared("doctor", "ring.h5").returncode == 0
+    shared.run("spec.json", "without.h5", ranks=2)
+    with h5py.File(shared.folder / "without.h5") as file:
+        assert "prediction" not in file
+
+
+@pytest.mark.parametrize("changes, order", [
+    ({"implementation": "C_complete"}, ("all-reduce", "centralized")),
+    ({"implementation": None, "graph": "ring",
+      "algorithm": {"type": "dsgd", "order": "combine_while_adapt"}},
+     ("ring", "combine_while_adapt")),
+    ({"implementation": None, "graph": "ring", "algorithm": "ad_psgd"}, ("ring", "asynchronous")),
+    ({"implementation": None, "graph": "complete",
+      "algorithm": {"type": "local_sgd", "period": 3}}, ("complete", "adapt_then_combine")),
+    ({"implementation": None, "graph": "ring", "algorithm": "gradient_tracking",
+      "delays": [{"replicas": [1], "seconds": 0.5}]}, ("ring", "adapt_then_combine"))],
+    ids=["centralized", "awc", "asynchronous", "local steps", "two rows and delays"])
+def test_algorithms(shared, changes, order):
+    spec = shared.spec(changes, name=f"{order[0]}-{order[1]}.json")
+    # Replicas that do not wait for each other need a rank each.
+    hosts = ["--hosts", 4] if order[1] == "asynchronous" else []
+    found = predicted(shared, spec, "--calibration", "costs.json", *hosts)
+    assert names(found)[0] == order
+    checked = json.loads(shared("check", spec, "--json").stdout)
+    assert found["graphs"][0]["bytes"] == pytest.approx(checked["bytes_per_step"], rel=0.05)
+    if "delays" in changes:
+        assert found["graphs"][0]["step_time"]["p50"] > 0.5

@@ -1,5 +1,6 @@
 """`sweep tune`: learning rates by trials on a validation set, then fresh seeds on the test set."""
 
+import calendar
 import json
 import math
 import time
@@ -32,7 +33,7 @@ def seconds_per_work(tuning):
 def stamp(text):
     """Return the seconds of a time such as 2026-01-31T12:00:00Z; NaN for any other text."""
     try:
-        return float(time.mktime(time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S")))
+        return float(calendar.timegm(time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S")))
     except ValueError:
         return math.nan
 

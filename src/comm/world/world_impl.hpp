@@ -48,7 +48,7 @@ struct World::Impl {
     void check_failures();
     /// Waits until `done`; throws as comm::wait does. All waits of this module for other ranks go
     /// through it. `seconds` 0: the run's deadline. `bucket`: for the trace. On the progress thread
-    /// it handles no control messages: it ends when the thread of the program halts the engine.
+    /// it handles no control messages, and throws RunError once the engine is halted.
     void wait(const std::string& what, const std::function<bool()>& done,
               const std::function<std::vector<int>()>& awaited_ranks, double seconds = 0,
               int64_t bucket = -1);

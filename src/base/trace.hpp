@@ -109,8 +109,12 @@ private:
 /// Adds the enclosing block as a span, if the iteration is traced when it begins.
 class TraceSpan {
 public:
-    explicit TraceSpan(Work work, int64_t replica = -1, int64_t bucket = -1)
-        : begin_(tracing() ? now() : kNotTraced), work_(work), replica_(replica), bucket_(bucket) {}
+    /// `wanted` false: adds no span.
+    explicit TraceSpan(Work work, int64_t replica = -1, int64_t bucket = -1, bool wanted = true)
+        : begin_(wanted && tracing() ? now() : kNotTraced),
+          work_(work),
+          replica_(replica),
+          bucket_(bucket) {}
     ~TraceSpan() {
         if (begin_ != kNotTraced) add();
     }

@@ -80,6 +80,9 @@ std::string model_differences(const Json& then, const Json& now) {
     return text;
 }
 
+// Returns "1.2.3" of "1.2.3 (commit)".
+std::string version_of(const std::string& program) { return program.substr(0, program.find(' ')); }
+
 std::string machine_text(const Subject& s) {
     return s.cpu + ", " + std::to_string(s.cores) + " cores, device " + s.device + ", " +
            std::to_string(s.threads) + (s.threads == 1 ? " thread" : " threads") + " per rank";
@@ -89,14 +92,17 @@ std::string machine_text(const Subject& s) {
 
 std::vector<Difference> differences(const Subject& measured, const Subject& now) {
     std::vector<Difference> found;
-    const auto compare = [&](const char* name, const std::string& then, const std::string& today) {
-        if (then != today) found.push_back({name, "measured with " + then + ", now " + today});
+    const auto compare = [&](const char* name, const std::string& then, const std::string& today,
+                             bool permitted = false) {
+        if (then == today) return;
+        found.push_back({name, "measured with " + then + ", now " + today, permitted});
     };
     compare("machine", machine_text(measured), machine_text(now));
     const std::string model = model_differences(measured.model, now.model);
-    if (!model.empty()) found.push_back({"model", model});
+    if (!model.empty()) found.push_back({"model", model, false});
     compare("precision", measured.precision, now.precision);
-    compare("program", measured.program, now.program);
+    compare("program", measured.program, now.program,
+            version_of(measured.program) == version_of(now.program));
     return found;
 }
 

@@ -11,8 +11,8 @@
 
 namespace dbench::predict {
 
-/// The conditions under which a calibration was measured. A prediction for anything else is
-/// refused, or comes with a warning.
+/// The conditions under which a calibration was measured. A prediction under other conditions is
+/// refused or comes with a warning.
 struct Subject {
     std::string cpu;     ///< Model of the processor.
     int cores = 1;       ///< Number in a host.
@@ -23,9 +23,11 @@ struct Subject {
     std::string program;    ///< Version and commit.
 };
 
-/// One difference between two subjects: its name (machine, model, precision, program) and a text.
+/// One difference between two subjects.
 struct Difference {
-    std::string name, text;
+    std::string name;        ///< "machine", "model", "precision" or "program".
+    std::string text;        ///< Both values.
+    bool permitted = false;  ///< It deserves a warning only: two commits of one version.
 };
 /// Returns how `now` differs from the subject that was `measured`.
 std::vector<Difference> differences(const Subject& measured, const Subject& now);

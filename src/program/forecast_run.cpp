@@ -219,7 +219,9 @@ predict::Calibration read_calibration(const std::string& path, const predict::Su
     if (found.empty()) return calibration;
     const std::string what =
         "--calibration: " + path + " was not measured with this run: " + text_of(found);
-    if (!accept) {
+    const bool permitted = std::all_of(found.begin(), found.end(),
+                                       [](const auto& difference) { return difference.permitted; });
+    if (!accept && !permitted) {
         throw base::UserError(what +
                               ": measure again with dbench calibrate, or accept the differences "
                               "with --accept-differences");

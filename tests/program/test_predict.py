@@ -132,6 +132,16 @@ def test_a_calibration_of_something_else_is_refused_by_name(shared, change, name
     assert any(f"differs in {name}" in text for text in json.loads(done.stdout)["assumptions"])
 
 
+def test_another_commit_of_the_program_is_a_warning(shared):
+    costs = json.loads((shared.folder / "costs.json").read_text())
+    costs["program"] = costs["program"].split(" ")[0] + " (another)"
+    (shared.folder / "commit.json").write_text(json.dumps(costs))
+    done = shared("predict", "spec.json", "--calibration", "commit.json", "--json",
+                  "--iterations", 50)
+    assert "not measured with this run: program (" in done.stderr
+    assert any("differs in program" in text for text in json.loads(done.stdout)["assumptions"])
+
+
 def test_bad_files_and_options_are_refused(shared):
     (shared.folder / "empty.json").write_text("{}")
     for words, said in ((("--calibration", "spec.json"), "is not a calibration"),

@@ -78,8 +78,10 @@ void Timers::divide_exchange(Time before) {
     seen_ = *exchanges_;
 }
 
-base::Work traced_work(Time phase) {
+std::optional<base::Work> traced_work(Time phase) {
     switch (phase) {
+        case Time::gradient:
+            return std::nullopt;
         case Time::data:
             return base::Work::load;
         case Time::update:

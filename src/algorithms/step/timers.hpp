@@ -151,20 +151,19 @@ private:
     double since_ = 0;
 };
 
-/// Returns the work that the trace shows for a phase. Requires that it shows the phase.
-base::Work traced_work(Time phase);
+/// Returns the work that the trace shows for a phase; nothing for the passes (`gradient`), which
+/// the trace divides itself.
+std::optional<base::Work> traced_work(Time phase);
 
-/// Makes `phase` current for the enclosing block, which the trace shows as a span. It shows passes
-/// (`gradient`) by themselves.
+/// Makes `phase` current for the enclosing block, which the trace shows as a span.
 class TimedScope {
 public:
     /// `bucket`: for the trace; -1: the bucket on which this thread works.
     TimedScope(Timers& timers, Time phase, int64_t bucket = -1)
-        : timers_(timers), before_(timers.enter(phase)) {
-        if (base::tracing() && phase != Time::gradient) {
-            span_.emplace(traced_work(phase), -1, bucket);
-        }
-    }
+        : timers_(timers),
+          before_(timers.enter(phase)),
+          span_(traced_work(phase).value_or(base::Work::measure), -1, bucket,
+                traced_work(phase).has_value()) {}
     ~TimedScope() { timers_.leave(before_); }
     TimedScope(const TimedScope&) = delete;
     TimedScope& operator=(const TimedScope&) = delete;
@@ -172,7 +171,7 @@ public:
 private:
     Timers& timers_;
     Time before_;
-    std::optional<base::TraceSpan> span_;
+    base::TraceSpan span_;
 };
 
 }  // namespace dbench::algorithms

@@ -28,24 +28,28 @@
 namespace dbench::program {
 namespace {
 
-void print_command_doctor(const std::string& name, const std::string& value) {
-    std::printf("%s%s\n", base::column(name, 17).c_str(), value.c_str());
+std::string fact_line(const std::string& name, const std::string& value) {
+    return base::column(name, 17) + value + "\n";
+}
+
+void print_fact(const std::string& name, const std::string& value) {
+    std::fputs(fact_line(name, value).c_str(), stdout);
 }
 
 void print_machine(const std::string& launcher) {
     for (const auto& [name, value] : build_facts()) {
-        print_command_doctor(name, name == "NCCL"  ? comm::nccl_status()
-                                   : name == "MPI" ? comm::mpi_status()
-                                                   : value);
+        print_fact(name, name == "NCCL"  ? comm::nccl_status()
+                         : name == "MPI" ? comm::mpi_status()
+                                         : value);
     }
-    for (const auto& [name, value] : train::gpu_facts()) print_command_doctor(name, value);
-    print_command_doctor("launcher", launcher);
-    print_command_doctor("processors", std::to_string(usable_cpus()));
+    for (const auto& [name, value] : train::gpu_facts()) print_fact(name, value);
+    print_fact("launcher", launcher);
+    print_fact("processors", std::to_string(usable_cpus()));
     const char* root = std::getenv("DBENCH_DATA");
-    print_command_doctor("DBENCH_DATA",
-                         root ? root : "not set (data sets with files need it, or /data/root)");
+    print_fact("DBENCH_DATA",
+               root ? root : "not set (data sets with files need it, or /data/root)");
     for (const auto& set : data::data_status(root ? root : ""))
-        print_command_doctor("  " + set.name, set.detail);
+        print_fact("  " + set.name, set.detail);
 }
 
 /// Returns the first rank on another host than rank 0's, or rank 1 if all are on one host.
@@ -66,7 +70,7 @@ void print_sum(comm::World& world, const comm::LinkSpeed& link, bool across_host
     std::snprintf(text, sizeof text, "%.1f ms for %.1f MB by the MPI library", 1e3 * sum.seconds,
                   comm::SumSpeed::bytes / 1e6);
     std::snprintf(floor, sizeof floor, "; the link needs at least %.1f ms", 1e3 * least);
-    print_command_doctor("all-reduce", std::string(text) + (across_hosts ? floor : ""));
+    print_fact("all-reduce", std::string(text) + (across_hosts ? floor : ""));
     constexpr double kSlowRatio = 1.4;
     if (!across_hosts || sum.seconds < kSlowRatio * least) return;
     base::warn(
@@ -87,7 +91,7 @@ void print_link(comm::World& world) {
                       speed.one_way / 1e6, speed.both_ways / 1e6);
         const std::string where =
             across_hosts ? hosts[0] + " and " + hosts[other] : "ranks 0 and 1, one host";
-        print_command_doctor("link", std::string(text) + " (" + where + ")");
+        print_fact("link", std::string(text) + " (" + where + ")");
     }
     print_sum(world, speed, across_hosts);
     if (world.rank() != 0 || !across_hosts || !speed.half_duplex()) return;
@@ -104,8 +108,7 @@ void print_hosts(comm::World& world) {
     const std::vector<std::string> hosts = world.all_gather(world.host());
     const std::vector<std::string> all = world.all_gather(mine);
     for (size_t rank = 0; world.rank() == 0 && rank < all.size(); ++rank) {
-        if (!all[rank].empty())
-            print_command_doctor("rows on a host", all[rank] + " (" + hosts[rank] + ")");
+        if (!all[rank].empty()) print_fact("rows on a host", all[rank] + " (" + hosts[rank] + ")");
     }
 }
 
@@ -170,7 +173,7 @@ int write_links(const std::string& path, bool force) {
             file->add(text.data(), text.size());
             file->finish();
             base::rename_file("--links:", partial, path, force);
-            print_command_doctor("links", std::to_string(links.slots) + " slots, " + path);
+            print_fact("links", std::to_string(links.slots) + " slots, " + path);
         });
     } catch (const base::UserError& error) {
         // All ranks throw the same error; only rank 0 prints it.
@@ -195,8 +198,7 @@ int inspect_file(const std::string& path) {
         if (found.readable) throw;  // otherwise the inspection above has already reported it
     }
     if (found.writer == profile::Writer::dead && profile::clear_write_mark(path)) {
-        print_command_doctor("cleared",
-                             "the flag that the dead writer left: the file opens as usual now");
+        print_fact("cleared", "the flag that the dead writer left: the file opens as usual now");
     }
     return good ? 0 : base::kExitUser;
 }
@@ -215,8 +217,15 @@ int command_doctor(const DoctorArguments& arguments) {
     return inspect_file(path);
 }
 
+std::string version_text() {
+    std::string text;
+    for (const auto& [name, value] : build_facts()) text += fact_line(name, value);
+    text.pop_back();  // The parser of the command line adds the last end of line.
+    return text;
+}
+
 int command_version() {
-    for (const auto& [name, value] : build_facts()) print_command_doctor(name, value);
+    std::puts(version_text().c_str());
     return 0;
 }
 

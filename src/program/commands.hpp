@@ -1,6 +1,6 @@
 #pragma once
-// The subcommands of dbench (docs/command-line.md) and their arguments, which main.cpp parses. Each
-// function returns the exit status of the process and throws on errors.
+// The subcommands of dbench (docs/command-line.md) and their arguments, which command_line/ parses.
+// Each function returns the exit status of the process and throws on errors.
 
 #include <optional>
 #include <string>
@@ -104,7 +104,9 @@ struct DoctorArguments {
 };
 /// Reports on this machine, a result file or a folder, or measures links.
 int command_doctor(const DoctorArguments& arguments);
-/// Prints the versions of the program and its libraries.
+/// Returns the versions of the program and its libraries, a line each, without the last line's end.
+std::string version_text();
+/// Prints version_text().
 int command_version();
 
 }  // namespace dbench::program

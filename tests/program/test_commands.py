@@ -231,6 +231,7 @@ def test_doctor_and_version(dbench):
     for word in ("LibTorch", "MPI", "HDF5", "CUDA", "NCCL", "DBENCH_DATA", "cifar10"):
         assert word in told
     assert "2." in dbench("version").stdout
+    assert dbench("--version").stdout == dbench("version").stdout
     assert dbench("doctor", dbench.folder).returncode == 0
 
 

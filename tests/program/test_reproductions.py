@@ -4,9 +4,11 @@ The tables are invented and have two cells. test_relaysgd.py runs a real one.
 """
 
 import copy
+import importlib.util
 import json
 import shutil
 
+import numpy as np
 import pytest
 from conftest import ROOT
 from dbench_analysis.cli import main
@@ -318,6 +320,24 @@ def test_each_definition_of_the_project_is_valid(capsys):
     assert listed == ["dbench", "ada", "promise", *names]
     for name in names:
         assert definition.read(ROOT / "configs" / "reproduce" / name).cells
+
+
+def test_the_split_of_momentum_tracking():
+    """The first numbers are those that torch.randperm(10) gives after torch.manual_seed(0)."""
+    path = ROOT / "configs" / "reproduce" / "momentum-tracking" / "split.py"
+    found = importlib.util.spec_from_file_location("split", path)
+    split = importlib.util.module_from_spec(found)
+    found.loader.exec_module(split)
+    assert split.permutation(10, 0) == [4, 1, 7, 5, 3, 9, 0, 8, 6, 2]
+    label = np.arange(split.IMAGES, dtype=np.uint8) % 10
+    held_out = split.permutation(split.IMAGES, 0)[split.IMAGES - split.HELD_OUT:]
+    for classes in split.CLASSES.values():
+        lists = split.split(classes, label)
+        assert len(lists) == 8 and len(set(map(len, lists))) == 1
+        for mine, wanted in zip(lists, classes):
+            assert set(label[mine]) == set(wanted)
+        together = np.concatenate(lists)
+        assert len(set(together)) == len(together) and not set(together) & set(held_out)
 
 
 def test_options_belong_to_their_kind(table, capsys):

@@ -46,6 +46,7 @@ const Subject kSubjects[] = {
     {R"({"type": "gradient_tracking"})", 4 + 2 + 2 + 3 + 2, "combine 3, copy, W, update, W"},
     {R"({"type": "gradient_tracking", "form": "diging"})", 2 + 4 + 2 + 2 + 3,
      "W, combine 3, copy, W, update"},
+    {R"({"type": "momentum_tracking"})", 2 + 4 + 3 + 2 + 3, "W, combine 3, combine 2, W, update"},
     {R"({"type": "gut"})", 2 + 2 + 4 + 5 + 2 + 3 + 2,
      "copy, W, combine 3, combine 4, copy, update, copy"},
     {R"({"type": "qg_gutm"})", 2 + 2 + 4 + 5 + 2 + 3 + 2 + 3 + 3,

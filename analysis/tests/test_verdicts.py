@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from dbench_analysis.reproduction import metrics
-from dbench_analysis.reproduction.verdicts import judge, runs_to_decide
+from dbench_analysis.reproduction.verdicts import judge, judge_order, runs_to_decide
 
 ONE = [None]  # nothing is random
 THREE = [1, 2, 3]
@@ -81,6 +81,28 @@ def test_a_run_that_never_arrives():
     assert judge(13, 0, {None: None}, ONE).verdict == "not reproduced"
     found = judge(87.4, 0.7, at(87.4, None, 87.4), THREE)
     assert found.verdict == "not reproduced" and "1 of 3 runs never reached" in found.why
+
+
+@pytest.mark.parametrize("above, below, verdict", [
+    ((60, 61, 62), (50, 52, 51), "reproduced"),
+    ((50, 52, 51), (60, 61, 62), "not reproduced"),
+    ((60, 61, 62), (62, 60, 61), "undecided"),
+    ((60, 61, 62), (59.9, 60.9, 61.9), "reproduced"),  # seeds are compared with each other
+    ((60, 61), (50, 52, 51), "undecided"),             # a seed is missing
+    ((60, None, 62), (50, 52, 51), "undecided"),
+    ((), (50, 52, 51), "not run"), ((60, 61, 62), (), "not run")])
+def test_the_order_of_two_cells(above, below, verdict):
+    found = judge_order(at(*above), at(*below), THREE)
+    assert found.verdict == verdict, found.why
+
+
+def test_an_order_says_by_how_much_and_what_is_missing():
+    assert "ours differ by +10" in judge_order(at(60, 61, 62), at(50, 52, 51), THREE).why
+    assert "the other order" in judge_order(at(50, 52, 51), at(60, 61, 62), THREE).why
+    assert "of seed 3" in judge_order(at(60, 61), at(50, 52, 51), THREE).why
+    assert "decides nothing" in judge_order({1: 60}, {1: 50}, [1]).why
+    assert judge_order({None: 60}, {None: 50}, ONE).verdict == "reproduced"
+    assert judge_order({None: 50}, {None: 50}, ONE).verdict == "undecided"
 
 
 class Rows(dict):

@@ -16,6 +16,7 @@
     ROW(exact_diffusion)        \
     ROW(extra)                  \
     ROW(gradient_tracking)      \
+    ROW(momentum_tracking)      \
     ROW(gut)                    \
     ROW(qg_gutm)                \
     ROW(relaysgd)               \

@@ -87,6 +87,13 @@ Result check_own_messages(const Facts& f) {
 Result check_exact_rows(const Facts& f) {
     if (!f.message || !f.message->changes_rows) return {};
     if (f.traits.messages != Messages::exact_rows) return {};
+    if (f.traits.tracker) {
+        return Problem{"/message",
+                       f.algorithm +
+                           " cannot start with a rounded mean (its trackers would differ "
+                           "from the mean by this rounding in all iterations)",
+                       "choose \"float32\", or \"start\": \"local\""};
+    }
     return Problem{"/message",
                    f.algorithm +
                        " cannot send rounded rows (differences of rounded rows need a W whose "

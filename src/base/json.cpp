@@ -62,6 +62,7 @@ constexpr std::pair<const char*, const char*> kSynonyms[] = {
     {"decentralized", "dsgd"},
     {"gt", "gradienttracking"},
     {"dsgt", "gradienttracking"},
+    {"mt", "momentumtracking"},
     {"full", "complete"},
     {"fullyconnected", "complete"},
     {"clique", "complete"},

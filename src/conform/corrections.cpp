@@ -139,6 +139,42 @@ private:
     Matrix y_, g_;
 };
 
+/// Momentum tracking (2209.15505) in the form of the authors' code:
+///     u_t = beta u_{t-1} + g_t;  x_{t+1} = W_t x_t - lr (u_t - c_t);
+///     c_{t+1} = W_t (c_t - u_t) + u_t
+/// from u_{-1} = c_0 = (g_0 - mean(g_0)) / (1 - beta) (start mean), or from 0 (start local).
+class MomentumTracking : public Reference {
+public:
+    explicit MomentumTracking(Parts parts)
+        : optimizer_(std::move(parts.optimizer)),
+          beta_(parts.algorithm.at("beta").get<double>()),
+          mean_(parts.algorithm.at("start") == "mean"),
+          u_(Matrix::Zero(parts.context.replicas, parts.context.parameters)),
+          c_(u_) {}
+
+    void step(const Iteration& it, Matrix& x) override {
+        const Matrix g = optimizer_->direction_at(it, x);
+        const Weights w = it.w(it.t);
+        it.record_averaging(x, w, 2);
+        if (it.t == 0 && mean_) {
+            u_ = c_ = (g - it.mean * g) / (1 - beta_);
+            it.record_rows(2.0 * static_cast<double>(x.rows() - 1));  // of an all-reduce
+        }
+        u_ = beta_ * u_ + g;
+        const Matrix update = it.lr * (u_ - c_);
+        it.record_update(update);
+        x = w * x - update;
+        c_ = w * (c_ - u_) + u_;
+    }
+    std::vector<Matrix*> rows() override { return {&u_, &c_}; }
+
+private:
+    std::unique_ptr<LocalOptimizer> optimizer_;
+    double beta_;
+    bool mean_;
+    Matrix u_, c_;
+};
+
 }  // namespace
 
 std::unique_ptr<Reference> make_d2(Parts parts) {
@@ -156,6 +192,10 @@ std::unique_ptr<Reference> make_extra(Parts parts) {
 
 std::unique_ptr<Reference> make_gradient_tracking(Parts parts) {
     return std::make_unique<GradientTracking>(std::move(parts));
+}
+
+std::unique_ptr<Reference> make_momentum_tracking(Parts parts) {
+    return std::make_unique<MomentumTracking>(std::move(parts));
 }
 
 }  // namespace dbench::conform

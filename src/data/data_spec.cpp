@@ -48,6 +48,31 @@ Json resolve_batch_size(const Json& given, const std::string& pointer) {
     return keyed ? Json{{given.begin().key(), whole}} : whole;
 }
 
+std::vector<Parameter> normalize_keys() {
+    return {Parameter::numbers("mean", "",
+                               "mean of pixel / 255: one number per channel, or one for all"),
+            Parameter::numbers("deviation", "", "standard deviation of the same, above 0")
+                .greater_than(0)};
+}
+
+Json resolve_normalize(const Json& given, const std::string& pointer) {
+    if (given == "standard" || given == "unit") return given;
+    if (!given.is_object()) {
+        throw UserError(pointer +
+                        ": must be \"standard\", \"unit\" or {\"mean\": [...], "
+                        "\"deviation\": [...]} (found " +
+                        base::short_text(given) + ")");
+    }
+    Json out = base::resolve_object(given, pointer, normalize_keys());
+    for (const char* key : {"mean", "deviation"}) {
+        if (out.at(key).empty()) {
+            throw UserError(pointer + "/" + key +
+                            ": is empty: give one number per channel, or one for all");
+        }
+    }
+    return out;
+}
+
 Json resolve_partition(const Json& given, const std::string& pointer) {
     return base::resolve_member(given, pointer, "partition", base::entries_of(partition_table()));
 }
@@ -64,6 +89,16 @@ void read_value(const Json& value, BatchSize& out) {
     } else {
         out = {BatchSize::Unit::replica, value.get<int64_t>()};
     }
+}
+
+void read_value(const Json& value, Normalize& out) {
+    if (value.is_string()) {
+        out = {value == "unit" ? Normalize::Kind::unit : Normalize::Kind::standard};
+        return;
+    }
+    out.kind = Normalize::Kind::given;
+    base::read_value(value.at("mean"), out.mean);
+    base::read_value(value.at("deviation"), out.deviation);
 }
 
 const base::Section<DataLimit>& DataLimit::section() {
@@ -106,10 +141,12 @@ const base::Section<DataSpec>& DataSpec::section() {
              "random crop and flip of training images (with padding 4; photographs of any size: a "
              "random part, resized)"),
          &DataSpec::augment},
-        {base::Words<Normalize>(
-             "normalize", {{"standard", Normalize::standard}, {"unit", Normalize::unit}},
-             Normalize::standard,
-             "standard: published mean and deviation per channel; unit: pixel / 255"),
+        {Parameter::any("normalize", "\"standard\"",
+                        "standard: published mean and deviation per channel; unit: pixel / 255; or "
+                        "the numbers to use",
+                        resolve_normalize)
+             .shaped(R"({"enum": ["standard", "unit"]})")
+             .or_object(normalize_keys()),
          &DataSpec::normalize},
         {Parameter::integer(
              "threads", "1",

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "base/section.hpp"
 
@@ -18,7 +19,15 @@ struct BatchSize {
 };
 void read_value(const base::Json& value, BatchSize& out);
 
-enum class Normalize : uint8_t { standard, unit };
+/// How pixels are normalised: by the published (or measured) mean and deviation; not at all (pixel
+/// / 255); or by the numbers of the spec, one for each channel or one for all.
+struct Normalize {
+    enum class Kind : uint8_t { standard, unit, given };
+    Kind kind = Kind::standard;
+    std::vector<double> mean = {}, deviation = {};  ///< Only if `given`.
+};
+void read_value(const base::Json& value, Normalize& out);
+
 /// The location of training images: the device, the host, or (`automatic`) the device if they fit.
 enum class Resident : uint8_t { automatic, on, off };
 

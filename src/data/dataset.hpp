@@ -152,6 +152,8 @@ public:
     virtual bool stream() const { return false; }
     /// Returns the sample numbers of one epoch of a replica, in the order in which they are used.
     virtual std::vector<int64_t> epoch(int64_t replica, int64_t epoch) const = 0;
+    /// Returns the digests of files from which the partition was read.
+    virtual std::vector<base::InputDigest> inputs() const { return {}; }
 };
 
 /// A row of the table of partitions. `make(spec, train, context)` throws UserError if the partition

@@ -27,6 +27,16 @@ std::vector<Table<T>> tables_of(const Normalization& normalization) {
     return tables;
 }
 
+std::vector<double> one_per_channel(const std::vector<double>& given, size_t channels,
+                                    const std::string& key) {
+    if (given.size() == channels) return given;
+    if (given.size() == 1) return std::vector<double>(channels, given.front());
+    throw base::UserError("/data/normalize/" + key + ": has " + std::to_string(given.size()) +
+                          " numbers, but the images have " + std::to_string(channels) +
+                          (channels == 1 ? " channel" : " channels") +
+                          ": give one number per channel, or one for all");
+}
+
 class ImageSet : public Dataset {
 public:
     ImageSet(Images images, int64_t classes, const Normalization& normalization)
@@ -114,9 +124,13 @@ Normalization measured(const Images& images) {
     return out;
 }
 
-Normalization chosen_normalization(Normalize kind, const Normalization& published) {
-    if (kind == Normalize::standard) return published;
+Normalization chosen_normalization(const Normalize& chosen, const Normalization& published) {
+    if (chosen.kind == Normalize::Kind::standard) return published;
     const size_t channels = published.mean.size();
+    if (chosen.kind == Normalize::Kind::given) {
+        return {one_per_channel(chosen.mean, channels, "mean"),
+                one_per_channel(chosen.deviation, channels, "deviation")};
+    }
     return {std::vector<double>(channels, 0.0), std::vector<double>(channels, 1.0)};
 }
 

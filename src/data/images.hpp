@@ -30,8 +30,9 @@ struct Normalization {
 /// whose pixels are all equal.
 Normalization measured(const Images& images);
 
-/// Returns `published` for Normalize::standard, and mean 0 and deviation 1 for Normalize::unit.
-Normalization chosen_normalization(Normalize kind, const Normalization& published);
+/// Returns `published` for the kind standard, mean 0 and deviation 1 for unit, and the numbers of
+/// the spec for given. Throws UserError if these are not as many as the channels of `published`.
+Normalization chosen_normalization(const Normalize& chosen, const Normalization& published);
 
 /// The augmentation of one image: a window of the image with kPadding zeros added on each side,
 /// possibly mirrored. The zeros are added before normalisation, so the border is black, as with

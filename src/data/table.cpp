@@ -82,7 +82,7 @@ Json resolve_data(const Json& given, const std::string& pointer) {
         if (common.augment) {
             throw UserError(pointer + "/augment: crops and flips images" + why + "leave it false");
         }
-        if (common.normalize != Normalize::standard) {
+        if (common.normalize.kind != Normalize::Kind::standard) {
             throw UserError(pointer + "/normalize: is for pixels" + why + "leave it out");
         }
     }

@@ -123,6 +123,9 @@ TEST_CASE("Traits follow from keys") {
         traits_of_keys(R"({"type": "dsgd", "order": "combine_then_adapt"})").keeps_received_rows);
     CHECK_FALSE(traits_of_keys(R"("gradient_tracking")").keeps_received_rows);
     CHECK(traits_of_keys(R"({"type": "gradient_tracking", "form": "diging"})").keeps_received_rows);
+    CHECK(traits_of_keys(R"("momentum_tracking")").messages == Messages::exact_rows);
+    CHECK(traits_of_keys(R"({"type": "momentum_tracking", "start": "local"})").messages ==
+          Messages::rows);
     CHECK_FALSE(traits_of_keys(R"("sgp")").keeps_received_rows);
     CHECK(traits_of_keys(R"({"type": "sgp", "order": "awc"})").keeps_received_rows);
     CHECK_FALSE(traits_of_keys(R"("relaysgd")").one_start);

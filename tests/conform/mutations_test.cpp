@@ -220,6 +220,8 @@ TEST_CASE("conformance detects a wrong order, momentum or form") {
         {R"({"type": "gradient_tracking"})", R"({"type": "gradient_tracking", "form": "diging"})"},
         {R"({"type": "gradient_tracking"})",
          R"({"type": "gradient_tracking", "start": "averaged"})"},
+        {R"({"type": "momentum_tracking", "beta": 0})", R"({"type": "momentum_tracking"})"},
+        {R"({"type": "momentum_tracking"})", R"({"type": "momentum_tracking", "start": "local"})"},
         {R"({"type": "gut", "mu": 0})", R"({"type": "gut"})"},
         {R"({"type": "qg_gutm"})", R"({"type": "qg_gutm", "nesterov": true})"},
         {R"({"type": "relaysgd"})", R"({"type": "relaysgd", "form": "grad"})"},

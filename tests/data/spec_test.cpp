@@ -50,6 +50,36 @@ TEST_CASE("every form of batch_size is accepted or refused as documented") {
           "/data/batch_size/global: must be a whole number (found \"8\")");
 }
 
+TEST_CASE("every form of normalize is accepted or refused as documented") {
+    for (const char* form :
+         {R"("standard")", R"("unit")", R"({"mean": [0.5], "deviation": [0.25]})",
+          R"({"mean": [0.5, 0.4, 0.3], "deviation": [0.25]})"}) {
+        const auto spec =
+            data_spec(std::string(R"({"type": "shapes", "normalize": )") + form + "}");
+        CHECK(spec.at("normalize") == Json::parse(form));
+    }
+    const auto refused = [](const std::string& form) {
+        return refusal([&] { data_spec(R"({"type": "shapes", "normalize": )" + form + "}"); });
+    };
+    const std::string forms =
+        "/data/normalize: must be \"standard\", \"unit\" or {\"mean\": [...], \"deviation\": "
+        "[...]}";
+    CHECK(refused(R"("none")") == forms + " (found \"none\")");
+    CHECK(refused("2") == forms + " (found 2)");
+    CHECK(refused(R"({"mean": [0.5]})").starts_with("/data/normalize/deviation: "));
+    CHECK(refused(R"({"mean": [0.5], "deviation": [0]})")
+              .starts_with("/data/normalize/deviation/0: 0 is out of range"));
+    CHECK(refused(R"({"mean": [], "deviation": [1]})") ==
+          "/data/normalize/mean: is empty: give one number per channel, or one for all");
+    const auto two =
+        data_spec(R"({"type": "shapes", "normalize": {"mean": [0.5, 0.4], "deviation": [1]}})");
+    CHECK(refusal([&] {
+              data::load_data(two, {1, 7});
+          }) ==
+          "/data/normalize/mean: has 2 numbers, but the images have 3 channels: give one number "
+          "per channel, or one for all");
+}
+
 TEST_CASE("errors name the pointer and the remedy") {
     CHECK(refusal([] { data_spec(R"("cifar")"); }) ==
           "/data/type: unknown data set 'cifar'; did you mean 'cifar10'?");

@@ -31,6 +31,7 @@ STOPPED = {**CNN, "length": {"iterations": 60}, "evaluate": {"every": {"iteratio
 STATES = {  # every kind of state that a checkpoint holds
     "momentum, random sequence": {"optimizer": {"type": "sgd", "lr": 0.02, "momentum": 0.9},
                                   "graph": "random_matching"},
+    "momentum tracking": {"algorithm": "momentum_tracking", "graph": "ring"},
     "tracking, one-peer": {"algorithm": "gradient_tracking", "graph": "one_peer_exponential"},
     "outer steps, adam": {"algorithm": {"type": "diloco", "period": 7},
                           "optimizer": {"type": "adam", "lr": 0.002}},

@@ -58,7 +58,12 @@ def test_pixels_are_normalised_by_the_training_set(dbench, trained):
     np.savez(dbench.folder / "mine.npz", x_train=x, y_train=y, x_test=x2, y_test=y2)
     unit = x / 255
     standard = (unit - unit.mean((0, 2, 3), keepdims=True)) / unit.std((0, 2, 3), keepdims=True)
-    for normalize, expected in (("standard", standard), ("unit", unit)):
+    mean, deviation = [0.5, 0.25, 0.125], [0.2, 0.3, 0.4]
+    given = (unit - np.reshape(mean, (3, 1, 1))) / np.reshape(deviation, (3, 1, 1))
+    for normalize, expected in (
+            ("standard", standard), ("unit", unit),
+            ({"mean": mean, "deviation": deviation}, given),
+            ({"mean": [0.5], "deviation": [0.5]}, 2 * unit - 1)):
         out = trained({"type": "npz", "train": "mine.npz", "normalize": normalize})
         found = read(out, "parameters/gradient_norm")[0, 0]
         assert found == pytest.approx(gradient_norm(expected, y), rel=1e-5)
@@ -96,6 +101,59 @@ def test_real_targets(dbench):
                        optimizer={"type": "sgd", "lr": 0.1}, length={"epochs": 40})
     loss = read(dbench.run(spec), "evaluations/mean_loss")
     assert loss[0] == pytest.approx(np.mean(y**2) / 2, rel=1e-4) and loss[-1] < 1e-4 * loss[0]
+
+
+# A list of sample numbers for each replica: overlapping, of different lengths.
+LISTS = [[0, 3, 6, 9], [1, 4, 7], [2, 5, 8, 11, 0]]
+
+
+@pytest.mark.parametrize("names", ["arr_{}", "{}"])
+def test_a_partition_from_a_file(dbench, names):
+    """Each replica trains on the samples of its list: its gradient is that of their mean loss."""
+    (x, y), (x2, y2) = drawn(12), drawn(6)
+    np.savez(dbench.folder / "mine.npz", x_train=x, y_train=y, x_test=x2, y_test=y2)
+    np.savez(dbench.folder / "split.npz",
+             **{names.format(k): np.array(mine, np.int32) for k, mine in enumerate(LISTS)})
+    spec = dbench.spec(replicas=3, model="softmax_regression", init="zeros", graph="ring",
+                       implementation=None,
+                       data={"type": "npz", "train": "mine.npz", "normalize": "unit",
+                             "partition": {"type": "file", "path": "split.npz"},
+                             "batch_size": "full"},
+                       algorithm="dsgd", length={"iterations": 1},
+                       evaluate={"every": None, "replicas": 1})
+    dbench("run", spec, "--output", "out.h5", "--overwrite", "--quiet")
+    found = read(str(dbench.folder / "out.h5"), "parameters/gradient_norm")[0]
+    expected = [gradient_norm(x[mine] / 255, y[mine]) for mine in LISTS]
+    assert found == pytest.approx(expected, rel=1e-5)
+    with h5py.File(dbench.folder / "out.h5") as file:
+        assert re.search(r"split\.npz.{1,9}crc32:", str(file["provenance"][()]))
+
+
+REFUSED_SPLITS = [
+    (LISTS[:2], ["no array arr_2", "there are 3 replicas", "savez"]),
+    ([*LISTS, [1]], ["more lists than the 3 replicas", "/replicas"]),
+    ([[0, 12], [1], [2]], ["entry 1 of arr_0 is 12", "0 to 11"]),
+    ([[0], [-1], [2]], ["entry 0 of arr_1 is -1"]),
+    ([[0.5], [1], [2]], ["arr_0 is of type f8", "whole numbers"]),
+    ([[[0, 1]], [1], [2]], ["arr_0 has 2 dimensions"]),
+]
+
+
+def test_invalid_partition_files_are_refused(dbench):
+    x, y = drawn(12)
+    np.savez(dbench.folder / "mine.npz", x_train=x, y_train=y, x_test=x, y_test=y)
+    specs = {}
+    for k, (lists, _) in enumerate([*REFUSED_SPLITS, (None, None)]):
+        if lists:
+            np.savez(dbench.folder / f"split-{k}.npz", *map(np.array, lists))
+        specs[k] = dbench.text(replicas=3, implementation="C_complete", data={
+            "type": "npz", "train": "mine.npz", "batch_size": 1,
+            "partition": {"type": "file", "path": f"split-{k}.npz"}})
+    told = checked(dbench, specs)
+    for k, (_, words) in enumerate(REFUSED_SPLITS):
+        for word in ("/data/partition/path: ", f"split-{k}.npz", *words):
+            assert word in told[k]["error"], told[k]
+    assert "/data/partition/path: " in told[len(REFUSED_SPLITS)]["error"]
 
 
 REFUSED = [

@@ -4,13 +4,16 @@ The tables are invented and have two cells. test_relaysgd.py runs a real one.
 """
 
 import copy
+import importlib.util
 import json
 import shutil
 
+import numpy as np
 import pytest
 from conftest import ROOT
 from dbench_analysis.cli import main
 from dbench_analysis.reproduction import definition
+from dbench_analysis.reproduction.running import Place
 
 SCRIPT = """import json, pathlib, sys
 import numpy as np
@@ -194,6 +197,99 @@ def test_the_plan_shows_runs_and_cost(table, ask, capfd):
     assert "2 runs, 0 to do" in capfd.readouterr().out
 
 
+def with_reduced(given):
+    """Give the table a reduced form with two seeds."""
+    given["base"]["init"] = "same"
+    given["reduced"] = {
+        "reason": "one quarter of the iterations", "set": {"/length": {"iterations": 15}},
+        "seeds": [1, 2], "cost": {"flop": 10, "how": "a smaller guess"},
+        "cells": [{"cell": "slow"}, {"cell": "fast", "set": {"/optimizer/lr": 0.5}}],
+        "orders": [{"above": "slow", "below": "fast"}]}
+
+
+def test_a_reduced_form_compares_the_order_alone(table, ask, tmp_path, capfd):
+    """The metric counts iterations, and `slow` needs more of them than `fast`."""
+    table(with_reduced)
+    status, found, _ = ask("--reduced")
+    assert status == 0 and verdicts(found) == ["not run"]
+    status, found, told = ask("--reduced", "--run")
+    assert told.count(" done in ") == 4 and found["name"] == "mine-reduced"
+    cell, = found["cells"]
+    assert cell["cell"] == "reduced: slow above fast" and cell["published"] == 17
+    assert cell["verdict"] == "undecided" and "no finite number" in cell["why"]  # slow: never below
+    assert found["assumptions"][0].startswith("REDUCED: one quarter of the iterations.")
+
+    def longer(given):
+        with_reduced(given)
+        given["reduced"]["set"]["/length"] = {"iterations": 59}
+    table(longer)
+    status, found, told = ask("--reduced", "--run")
+    assert told.count(" done in ") == 4 and found["cells"][0]["verdict"] == "reproduced"
+    assert found["cells"][0]["ours"] > 0 and " against " in found["cells"][0]["why"]
+    page = " ".join((tmp_path / "runs" / "mine-reduced.md").read_text().split())
+    assert "reproduce mine --reduced --run" in page and "reduced runs, of which only" in page
+    assert "The size of the difference is not compared." in page and "Tolerances" not in page
+    assert main(["reproduce", "mine", "--reduced", "--plan", "--folder", "runs"]) == 0
+    assert "4 runs, 0 to do" in capfd.readouterr().out
+
+
+def test_a_table_without_a_reduced_form_says_so(table, ask):
+    status, _, told = ask("--reduced")
+    assert status == 2 and "has no reduced form" in told
+
+
+def test_a_wrong_reduced_form_names_its_key(table, ask):
+    for change, place, why in (
+            (lambda r: r["cells"][0].update(cell="none"), "/cells/0/cell", "no cell 'none'"),
+            (lambda r: r["orders"][0].update(above="x"), "/orders/0/above", "/reduced/cells"),
+            (lambda r: r["orders"][0].update(above="fast", below="slow"), "/orders/0",
+             "another order"),
+            (lambda r: r.pop("reason"), "/reason", "missing")):
+        def changed(given, change=change):
+            with_reduced(given)
+            change(given["reduced"])
+        table(changed)
+        status, _, told = ask()
+        assert status == 2 and f"/reduced{place}: " in told and why in told
+
+
+def test_a_script_without_its_input_leaves_cells_not_run(table, ask, tmp_path, capfd):
+    path = tmp_path / "tables" / "mine" / "rows.py"
+    path.write_text("import sys\nprint('no rows in the drawer', file=sys.stderr)\nsys.exit(3)\n")
+    status, found, _ = ask("--run")
+    assert status == 0 and verdicts(found) == ["not run"] * 2
+    assert found["cells"][0]["why"] == "data are missing: no rows in the drawer"
+    assert main(["reproduce", "mine", "--plan", "--folder", "runs"]) == 0
+    assert "no rows in the drawer" in capfd.readouterr().out
+    path.write_text(SCRIPT)
+    assert "not run" not in verdicts(ask("--run")[1])
+
+
+def test_a_cell_may_have_a_cost_of_its_own(table, capfd):
+    table(lambda given: given["cells"][1].update(
+        cost={"core_seconds": 1, "how": "another guess"}))
+    assert main(["reproduce", "mine", "--plan", "--folder", "runs"]) == 0
+    told = capfd.readouterr().out
+    assert "one core: about 60" in told and "basis: a guess\nbasis: another guess" in told
+
+
+NAMES = [path.parent.name for path in sorted(ROOT.glob("configs/reproduce/*/reproduction.json"))]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_program_accepts_each_spec_of_the_project(name, tmp_path):
+    """Each spec passes `dbench check`, unless its data are missing; also in the reduced form."""
+    table = definition.read(ROOT / "configs" / "reproduce" / name)
+    for what in [table, *([definition.reduced(table)] if "reduced" in table.given else [])]:
+        place = Place(what, tmp_path / what.name)
+        place.prepare()
+        for run in place.planned():
+            lacking = run.error.startswith(("data are missing: ", "/data/root: ")) or any(
+                words in run.error for words in ("DBENCH_DATA", "cannot be read"))
+            assert not run.error or lacking, f"{run.name}: {run.error}"
+            assert run.error or run.iterations > 0
+
+
 @pytest.mark.parametrize("change, place, why", [
     (lambda g: g.update(name=1), "/name", "unknown key"),
     (lambda g: g.pop("source"), "/source", "missing"),
@@ -224,6 +320,24 @@ def test_each_definition_of_the_project_is_valid(capsys):
     assert listed == ["dbench", "ada", "promise", *names]
     for name in names:
         assert definition.read(ROOT / "configs" / "reproduce" / name).cells
+
+
+def test_the_split_of_momentum_tracking():
+    """The first numbers are those that torch.randperm(10) gives after torch.manual_seed(0)."""
+    path = ROOT / "configs" / "reproduce" / "momentum-tracking" / "split.py"
+    found = importlib.util.spec_from_file_location("split", path)
+    split = importlib.util.module_from_spec(found)
+    found.loader.exec_module(split)
+    assert split.permutation(10, 0) == [4, 1, 7, 5, 3, 9, 0, 8, 6, 2]
+    label = np.arange(split.IMAGES, dtype=np.uint8) % 10
+    held_out = split.permutation(split.IMAGES, 0)[split.IMAGES - split.HELD_OUT:]
+    for classes in split.CLASSES.values():
+        lists = split.split(classes, label)
+        assert len(lists) == 8 and len(set(map(len, lists))) == 1
+        for mine, wanted in zip(lists, classes):
+            assert set(label[mine]) == set(wanted)
+        together = np.concatenate(lists)
+        assert len(set(together)) == len(together) and not set(together) & set(held_out)
 
 
 def test_options_belong_to_their_kind(table, capsys):

@@ -19,6 +19,8 @@ CASES = [
     ({"type": "densenet", "depth": 22, "growth": 6}, [3, 16, 16], 10),
     ({"type": "densenet", "depth": 13, "growth": 5, "bottleneck": False, "compression": 1},
      [1, 12, 12], 4),
+    ({"type": "lenet"}, [1, 28, 28], 10),
+    ({"type": "lenet", "norm": "group"}, [3, 32, 32], 10),
     ({"type": "vgg11", "width": 16, "dropout": 0}, [3, 32, 32], 10),
     ({"type": "vgg11", "width": 16, "norm": "group"}, [3, 32, 32], 10),
     ({"type": "resnet50", "width": 8}, [3, 64, 64], 7),

@@ -142,6 +142,17 @@ def test_iterations_to_the_published_accuracy(runs, name, zeta2):
     assert above[-1] < 1e-6
 
 
+def test_the_permutation_that_a_split_draws_is_that_of_pytorch():
+    script = (Path(__file__).resolve().parents[2] / "configs" / "reproduce" / "momentum-tracking"
+              / "split.py")
+    found = importlib.util.spec_from_file_location("split", script)
+    split = importlib.util.module_from_spec(found)
+    found.loader.exec_module(split)
+    for count in (2, 10, 1001, split.IMAGES):
+        torch.manual_seed(7)
+        assert split.permutation(count, 7) == torch.randperm(count).tolist()
+
+
 def test_the_numbers_that_reproductions_draw_are_those_of_pytorch():
     """The script of configs/reproduce draws the figures' problems without PyTorch."""
     script = Path(__file__).resolve().parents[2] / "configs" / "reproduce" / "quadratics.py"

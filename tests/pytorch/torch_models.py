@@ -53,6 +53,25 @@ class Cnn(nn.Module):
         return self.fc(x.mean((2, 3)))
 
 
+class LeNet(nn.Module):
+    def __init__(self, shape, classes, norm="none"):
+        super().__init__()
+        self.conv1 = nn.Conv2d(shape[0], 6, 5)
+        self.gn1 = nn.GroupNorm(2, 6) if norm == "group" else nn.Identity()
+        self.conv2 = nn.Conv2d(6, 16, 5)
+        self.gn2 = nn.GroupNorm(4, 16) if norm == "group" else nn.Identity()
+        height, width = (((side - 4) // 2 - 4) // 2 for side in shape[1:])
+        self.fc1 = nn.Linear(16 * height * width, 120)
+        self.fc2 = nn.Linear(120, 84)
+        self.fc3 = nn.Linear(84, classes)
+
+    def forward(self, x):
+        x = self.gn1(F.max_pool2d(F.relu(self.conv1(x)), 2))
+        x = self.gn2(F.max_pool2d(F.relu(self.conv2(x)), 2))
+        x = F.relu(self.fc1(x.flatten(1)))
+        return self.fc3(F.relu(self.fc2(x)))
+
+
 class Vgg11(nn.Module):
     def __init__(self, shape, classes, width=64, norm="none", dropout=0.5):
         super().__init__()
@@ -373,6 +392,7 @@ MODELS = {
     "least_squares": LeastSquares,
     "mlp": Mlp,
     "cnn": Cnn,
+    "lenet": LeNet,
     "vgg11": Vgg11,
     "resnet20": SmallResNet,
     "resnet32": ResNet32,

@@ -46,6 +46,9 @@ TEST_CASE("Models have the published numbers of parameters") {
     const ModelContext photographs{{3, 224, 224}, 1000};
     CHECK(count(R"("resnet50")", photographs) == 25557032);
     CHECK(count(R"("densenet")", kColour) == 769162);
+    CHECK(count(R"("lenet")", kColour) == 62006);
+    CHECK(count(R"({"type": "lenet", "norm": "group"})", kColour) == 62006 + 2 * (6 + 16));
+    CHECK(count(R"("lenet")", kGrey) == 62006 - 2 * 6 * 25 - (25 - 16) * 16 * 120);
     // The weights and biases of the convolutions, and of three linear layers or of one.
     const int64_t convolutions =
         9 * (3 * 64 + 64 * 128 + 128 * 256 + 256 * 256 + 256 * 512 + 3 * 512 * 512) + 64 + 128 +
@@ -137,6 +140,7 @@ TEST_CASE("Models refuse unsuitable data with a remedy") {
                ContainsSubstring("/model/hidden/1"));
     CHECK_THAT(refusal(R"({"type": "mlp", "hidden": [0]})", kGrey),
                ContainsSubstring("/model/hidden/0"));
+    CHECK_THAT(refusal(R"("lenet")", {{3, 15, 32}, 10}), ContainsSubstring("at least 16x16"));
     CHECK_THAT(refusal(R"({"type": "vgg11", "width": 12})", kColour),
                ContainsSubstring("not a multiple of 8") && ContainsSubstring("use 16"));
     CHECK_THAT(refusal(R"("vgg11")", {{3, 64, 32}, 10}), ContainsSubstring("32 to 63 pixels"));

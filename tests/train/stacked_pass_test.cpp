@@ -97,6 +97,7 @@ TEST_CASE("One pass of all replicas gives each replica the results of a pass of 
         {R"({"type": "wide_resnet", "depth": 10, "widen": 1})", {{3, 9, 8}, 10}, 3},
         {R"({"type": "densenet", "depth": 10, "growth": 4})", {{3, 8, 8}, 10}, 3},
         {R"({"type": "resnet50", "width": 2})", {{3, 32, 32}, 10}, 2},
+        {R"("lenet")", {{3, 32, 32}, 10}, 2},
         {R"({"type": "vgg11", "width": 8, "dropout": 0})", {{3, 32, 33}, 10}, 2},
         {R"({"type": "gpt", "layers": 1, "heads": 2, "width": 6, "dropout": 0})",
          {{4}, 7, true},

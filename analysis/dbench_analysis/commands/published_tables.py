@@ -11,7 +11,7 @@ from ..reproduction import definition, planning
 from ..reproduction.report import Outcome, outcome
 from ..reproduction.running import Place
 
-OPTIONS = ("plan", "run", "folder", "seeds", "page")
+OPTIONS = ("plan", "run", "reduced", "folder", "seeds", "page")
 
 
 def declare(parser):
@@ -21,6 +21,9 @@ def declare(parser):
                        help="show the runs, which of them are there, and what the others cost")
     group.add_argument("--run", action="store_true", dest="make",
                        help="make the runs that are missing, then judge")
+    group.add_argument("--reduced", action="store_true",
+                       help="use the table's reduced form: small runs, of which only the order is "
+                            "compared with the published one")
     group.add_argument("--folder", metavar="DIR",
                        help="folder of the runs (default: results/reproduce/NAME)")
     group.add_argument("--seeds", type=int, default=0, metavar="K",
@@ -36,6 +39,8 @@ def run(arguments, folder: Path) -> int:
         raise AnalysisError(arguments.runs[0], "a published table is judged by the runs in a "
                             "folder", "give --folder DIR")
     what = definition.read(folder)
+    if arguments.reduced:
+        what = definition.reduced(what)
     chosen = arguments.folder and user_path(arguments.folder, "--folder")
     place = Place(what, Path(chosen or Path("results/reproduce") / what.name))
     if arguments.plan:

@@ -71,9 +71,11 @@ def run(arguments) -> int:
     if arguments.name not in SOURCES:
         raise AnalysisError(arguments.name, "no such findings",
                             f"choose from {', '.join([*SOURCES, *tables])}")
-    if arguments.plan or arguments.make or arguments.folder or arguments.page or arguments.seeds:
+    if (arguments.plan or arguments.make or arguments.reduced or arguments.folder
+            or arguments.page or arguments.seeds):
         raise AnalysisError(arguments.name, "these findings are judged by the runs that you give",
-                            "leave out --plan, --run, --folder, --seeds and --page")
+                            "leave out --plan, --run, --reduced, --folder, --seeds and "
+                            "--page")
     if not 0 < arguments.alpha < 0.5:
         raise AnalysisError(f"--alpha {arguments.alpha}", "out of range",
                             "give 0 to 0.5, such as 0.05")

@@ -9,7 +9,7 @@ import copy
 import json
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ TOP = {
     "digits": Key(*DIGITS), "script": Key(*TEXT), "base": Key(*OBJECT, True), "seeds": Key(*SEEDS),
     "metrics": Key(*OBJECT, True), "tolerance": Key(*OBJECT, True),
     "assumptions": Key(*TEXTS, True), "differs": Key(*TEXTS), "cost": Key(*OBJECT, True),
-    "stand_in": Key(*OBJECT), "cells": Key(*CELLS, True),
+    "stand_in": Key(*OBJECT), "cells": Key(*CELLS, True), "reduced": Key(*OBJECT),
 }
 SOURCE = {name: Key(*TEXT, True) for name in ("paper", "code", "commit", "place", "seeds",
                                              "number")}
@@ -48,7 +48,12 @@ COST = {"core_seconds": Key(*LEAST), "flop": Key(*LEAST), "iterations": Key(*LEA
 STAND_IN = {"reason": Key(*TEXT, True), "set": Key(*POINTERS, True)}
 CELL = {"cell": Key(*TEXT, True), "published": Key(*PUBLISHED, True), "seeds": Key(*BY_SEED),
         "set": Key(*POINTERS), "metric": Key(*METRIC, True), "tolerance": Key(*OBJECT),
-        "lacks": Key(*TEXTS), "differs": Key(*TEXTS)}
+        "lacks": Key(*TEXTS), "differs": Key(*TEXTS), "cost": Key(*OBJECT)}
+REDUCED = {"reason": Key(*TEXT, True), "set": Key(*POINTERS, True), "seeds": Key(*SEEDS),
+           "cells": Key(*CELLS, True), "orders": Key(*CELLS, True), "cost": Key(*OBJECT, True),
+           "assumptions": Key(*TEXTS)}
+REDUCED_CELL = {"cell": Key(*TEXT, True), "set": Key(*POINTERS)}
+ORDER = {"above": Key(*TEXT, True), "below": Key(*TEXT, True)}
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,7 @@ class Cell:
     metric      how the number of a run is formed (`metrics.value`)
     lacks       features that dbench does not have yet, without which the cell cannot be run
     differs     known differences between our runs and the source
+    cost        of one iteration, and how it was found
     """
 
     name: str
@@ -71,6 +77,7 @@ class Cell:
     reason: str
     lacks: list[str] = field(default_factory=list)
     differs: list[str] = field(default_factory=list)
+    cost: dict[str, Any] = field(default_factory=dict)
 
     @property
     def stem(self) -> str:
@@ -82,7 +89,9 @@ class Cell:
 class Reproduction:
     """A published table with the runs that reproduce it; `seeds` [None]: one run, the base's seed.
 
-    given   the whole file
+    given    the whole file
+    orders   pairs of cells, the one with the larger published number first; if there are any, only
+             their order is judged
     """
 
     name: str
@@ -90,6 +99,7 @@ class Reproduction:
     given: dict[str, Any]
     seeds: list[int | None]
     cells: list[Cell]
+    orders: list[tuple[Cell, Cell]] = field(default_factory=list)
 
     @property
     def deterministic(self) -> bool:
@@ -170,6 +180,9 @@ def read(folder: Path) -> Reproduction:
         if stem in stems[:k]:
             raise AnalysisError(f"{where}/cells/{k}/cell", "another cell has nearly this name",
                                 "files are called by it: give it another one")
+    if "reduced" in given:
+        check_reduced(f"{where}/reduced", given["reduced"],
+                      {cell.name: cell.published for cell in cells})
     return Reproduction(folder.name, folder, given, given.get("seeds") or [None], cells)
 
 
@@ -186,4 +199,51 @@ def cell_of(where: str, given: dict[str, Any], whole: dict[str, Any]) -> Cell:
     return Cell(given["cell"], given["published"],
                 {int(seed): number for seed, number in given.get("seeds", {}).items()},
                 given.get("set", {}), metric, tolerance["value"], tolerance["reason"],
-                given.get("lacks", []), [*whole.get("differs", []), *given.get("differs", [])])
+                given.get("lacks", []), [*whole.get("differs", []), *given.get("differs", [])],
+                checked(f"{where}/cost", given.get("cost", whole["cost"]), COST))
+
+
+def reduced(what: Reproduction) -> Reproduction:
+    """Return the table's reduced form: smaller runs, of which only the order is judged. Raises
+    AnalysisError if there is none."""
+    if "reduced" not in what.given:
+        raise AnalysisError(what.name, "this table has no reduced form", "leave out --reduced")
+    given = what.given["reduced"]
+    whole = {cell.name: cell for cell in what.cells}
+    cells = {}
+    for one in given["cells"]:
+        cell = whole[one["cell"]]
+        settings = cell.set | given["set"] | one.get("set", {})
+        cells[cell.name] = replace(cell, set=settings, by_seed={}, cost=given["cost"])
+    orders = [(cells[one["above"]], cells[one["below"]]) for one in given["orders"]]
+    changed = what.given | {
+        "title": f"{what.given['title']}: reduced runs, of which only the order is compared",
+        "assumptions": [f"REDUCED: {given['reason']}. The numbers of these runs are not those of "
+                        "the source; only their order is compared with the published one.",
+                        *given.get("assumptions", [])]}
+    return Reproduction(f"{what.name}-reduced", what.folder, changed,
+                        given.get("seeds") or what.seeds, list(cells.values()), orders)
+
+
+def check_reduced(where: str, given: dict[str, Any], names: dict[str, float | None]):
+    """Raise AnalysisError unless this is a reduced form of a table whose cells have these names and
+    published numbers."""
+    checked(where, given, REDUCED)
+    checked(f"{where}/cost", given["cost"], COST)
+    here = []
+    for k, one in enumerate(given["cells"]):
+        checked(f"{where}/cells/{k}", one, REDUCED_CELL)
+        if one["cell"] not in names:
+            raise AnalysisError(f"{where}/cells/{k}/cell", f"no cell '{one['cell']}'",
+                                "name a cell of the table")
+        here.append(one["cell"])
+    for k, order in enumerate(given["orders"]):
+        checked(f"{where}/orders/{k}", order, ORDER)
+        for key in ("above", "below"):
+            if order[key] not in here:
+                raise AnalysisError(f"{where}/orders/{k}/{key}", f"no cell '{order[key]}'",
+                                    "name a cell of /reduced/cells")
+        above, below = names[order["above"]], names[order["below"]]
+        if above is None or below is None or above <= below:
+            raise AnalysisError(f"{where}/orders/{k}", "the published numbers have another order",
+                                "exchange the cells, or leave the pair out")

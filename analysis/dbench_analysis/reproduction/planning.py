@@ -5,6 +5,7 @@ import time
 import numpy as np
 
 from ..basics.formatting import aligned, counted, seconds
+from .definition import Cell
 from .running import Place, Planned, cores, is_seed
 
 SHARE_CPU = 0.5  # of the speed of matrix products that training reaches on a core
@@ -14,43 +15,51 @@ GPU = ("an NVIDIA H200", 51e12, 0.25)  # products in float32 as measured (docs/g
 def text(place: Place, planned: list[Planned]) -> str:
     """Return the plan: a line for each run, what cannot be run, and the cost of what is missing."""
     there = place.done(planned)
-    rows, missing, iterations = [["run", "iterations", "state"]], 0, 0
-    assumed = int(place.what.given["cost"].get("iterations", 0))
+    rows, missing, due = [["run", "iterations", "state"]], 0, []
     for run in planned:
         done = any(is_seed(run, each) for each in there.get(run.identity, []) if run.identity)
+        iterations = run.iterations or assumed(run.cell)
         if not done:
             missing += 1
-            iterations += run.iterations or assumed
+            due.append((run.cell, iterations))
         state = "complete" if done else f"refused: {run.error}" if run.error else "to do"
-        rows.append([run.name, str(run.iterations or assumed or "-"), state])
-    lacking = [f"not possible yet: {cell.name}: dbench lacks {', '.join(cell.lacks)}"
-               for cell in place.what.cells if cell.lacks]
-    iterations += assumed * len(place.what.seeds) * len(lacking)
+        rows.append([run.name, str(iterations or "-"), state])
+    lacking = [cell for cell in place.what.cells if cell.lacks]
+    impossible = len(place.what.seeds) * len(lacking)
+    due += [(cell, assumed(cell)) for cell in lacking for _ in place.what.seeds]
     lines = [aligned(rows)] if planned else []
-    lines += [*lacking, f"{counted(len(planned), 'run')}, {missing} to do, in {place.folder}"]
-    if lacking and assumed:
-        lines.append(f"the cost includes {counted(len(place.what.seeds) * len(lacking), 'run')} "
-                     "that are not possible yet")
-    return "\n".join([*lines, *cost(place, iterations)])
+    lines += [f"not possible yet: {cell.name}: dbench lacks {', '.join(cell.lacks)}"
+              for cell in lacking]
+    lines.append(f"{counted(len(planned), 'run')}, {missing} to do, in {place.folder}")
+    if any(assumed(cell) for cell in lacking):
+        lines.append(f"the cost includes {counted(impossible, 'run')} that are not possible yet")
+    return "\n".join([*lines, *cost(place.what.cells, due)])
 
 
-def cost(place: Place, iterations: int) -> list[str]:
-    """Return what these iterations cost here and on a GPU."""
-    given = place.what.given["cost"]
+def assumed(cell: Cell) -> int:
+    """Return the iterations of a run that the program cannot plan; 0 if they are not known."""
+    return int(cell.cost.get("iterations", 0))
+
+
+def cost(cells: list[Cell], due: list[tuple[Cell, int]]) -> list[str]:
+    """Return what the runs that are due cost here and on a GPU: cells and iterations."""
+    def sum_of(key: str) -> float:
+        return sum(cell.cost.get(key, 0) * iterations for cell, iterations in due)
+
     lines = []
-    if "core_seconds" in given:
-        lines.append("one core: about " + seconds(given["core_seconds"] * iterations))
-    elif "flop" in given:
+    if any("core_seconds" in cell.cost for cell in cells):
+        lines.append("one core: about " + seconds(sum_of("core_seconds")))
+    elif any("flop" in cell.cost for cell in cells):
         rate = SHARE_CPU * products_per_second()
-        flop = given["flop"] * iterations
-        lines.append(f"this machine, {counted(cores(), 'core')}: about {seconds(flop / rate)} "
-                     f"(assumed: {100 * SHARE_CPU:.0f} % of the {rate / SHARE_CPU / 1e9:.0f} "
-                     "GFLOP/s of its matrix products)")
-    if "flop" in given:
+        lines.append(f"this machine, {counted(cores(), 'core')}: about "
+                     f"{seconds(sum_of('flop') / rate)} (assumed: {100 * SHARE_CPU:.0f} % of the "
+                     f"{rate / SHARE_CPU / 1e9:.0f} GFLOP/s of its matrix products)")
+    if any("flop" in cell.cost for cell in cells):
         name, speed, share = GPU
-        lines.append(f"{name}: about {seconds(given['flop'] * iterations / (speed * share))} "
+        lines.append(f"{name}: about {seconds(sum_of('flop') / (speed * share))} "
                      f"(assumed: {100 * share:.0f} % of its {speed / 1e12:.0f} TFLOP/s in float32)")
-    return [*lines, f"basis: {given['how']}"]
+    how = dict.fromkeys(cell.cost["how"] for cell in cells)
+    return [*lines, *(f"basis: {each}" for each in how)]
 
 
 def products_per_second() -> float:

@@ -4,15 +4,15 @@ import csv
 import io
 import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..basics import markup
 from ..basics.formatting import counted
 from . import metrics, verdicts
 from .definition import Cell, Reproduction
-from .running import Done, Place, Planned, is_seed
-from .verdicts import NOT_REPRODUCED, NOT_RUN, RULE, Verdict
+from .running import MISSING, Done, Place, Planned, is_seed
+from .verdicts import NOT_REPRODUCED, NOT_RUN, ORDER_RULE, RULE, Verdict
 
 HEAD = ["cell", "published", "ours", "verdict", "because"]
 
@@ -89,7 +89,9 @@ class Outcome:
             f"![Published numbers and ours]({figure})" if figure else "",
             "This page was written by the following command, which makes only the runs that are "
             "missing.",
-            f"    .venv/bin/dbench-analyze reproduce {self.what.name} --run",
+            "    .venv/bin/dbench-analyze reproduce "
+            + (f"{self.what.folder.name} --reduced" if self.what.orders else self.what.name)
+            + " --run",
             "## The published numbers",
             bullets([f"**Paper.** {source['paper']}",
                      f"**Code.** {source['code']}, commit {source['commit']}",
@@ -97,9 +99,11 @@ class Outcome:
                      f"**How a number was formed.** {source['number']}"]),
             "" if not by_seed else markup.markdown(
                 ["cell", "published, by seed", "ours, by seed"], by_seed),
-            "## How they are judged", RULE, "Tolerances:",
-            bullets([reason if len(reasons) == 1 else f"{reason} ({'; '.join(cells)})"
-                     for reason, cells in reasons.items()]),
+            "## How they are judged", ORDER_RULE if self.what.orders else RULE,
+            "" if self.what.orders else "Tolerances:",
+            "" if self.what.orders else bullets(
+                [reason if len(reasons) == 1 else f"{reason} ({'; '.join(cells)})"
+                 for reason, cells in reasons.items()]),
             "## Assumptions", bullets(given["assumptions"]),
             "## Known differences" if differs else "", bullets(differs),
             "## Runs" if self.machine else "",
@@ -149,6 +153,8 @@ def outcome(place: Place, planned: list[Planned], failed: dict[str, str] | None 
     stand_ins   runs with other data, made because those of the cells cannot be
     """
     there = place.done([*planned, *(stand_ins or [])])
+    if place.what.orders:
+        return ordered(place, planned, there, failed or {})
     values, judged, used = place.values(), [], []
     for cell in place.what.cells:
         mine = [run for run in planned if run.cell is cell]
@@ -172,6 +178,38 @@ def outcome(place: Place, planned: list[Planned], failed: dict[str, str] | None 
     return Outcome(place.what, judged, machines(used), sum(map(trained, used)))
 
 
+def ordered(place: Place, planned: list[Planned], there: dict[str, list[Done]],
+            failed: dict[str, str]) -> Outcome:
+    """Judge the order of cells. The cells of the outcome are pairs, their numbers differences."""
+    what, values = place.what, place.values()
+    mine = {cell.name: [run for run in planned if run.cell is cell] for cell in what.cells}
+    runs = {name: found(some, there) for name, some in mine.items()}
+    numbers = {cell.name: {seed: metrics.value(each.run, cell.metric, values)
+                           for seed, each in runs[cell.name].items()} for cell in what.cells}
+    judged = []
+    for above, below in what.orders:
+        verdict = verdicts.judge_order(numbers[above.name], numbers[below.name], what.seeds)
+        if verdict.verdict == NOT_RUN:
+            lacking = next(cell for cell in (above, below) if not numbers[cell.name])
+            why = reason(lacking, mine[lacking.name], failed, verdict.why)
+            verdict = replace(verdict, why=f"{lacking.name}: {why}")
+        else:
+            means = [what.text(mean_of(numbers[cell.name])) for cell in (above, below)]
+            verdict = replace(verdict, why=f"{means[0]} against {means[1]}; {verdict.why}")
+        assert above.published is not None and below.published is not None
+        gap = round(above.published - below.published, 6)
+        pair = Cell(f"reduced: {above.name} above {below.name}", gap, {}, {}, above.metric, 0.0, "")
+        judged.append((pair, verdict))
+    used = [each for some in runs.values() for each in some.values()]
+    return Outcome(what, judged, machines(used), sum(map(trained, used)))
+
+
+def mean_of(numbers: dict[Any, float | None]) -> float | None:
+    """Return the mean of the finite numbers."""
+    finite = [value for value in numbers.values() if value is not None]
+    return sum(finite) / len(finite) if finite else None
+
+
 def found(planned: list[Planned], there: dict[str, list[Done]]) -> dict[Any, Done]:
     """Return the complete runs of one cell by seed; all seeds count, also those that are not
     planned."""
@@ -191,7 +229,8 @@ def reason(cell: Cell, planned: list[Planned], failed: dict[str, str], usual: st
         return "dbench lacks " + ", ".join(cell.lacks)
     errors = [run.error for run in planned if run.error]
     if errors:
-        return f"the program refuses the spec: {errors[0]}"
+        return errors[0] if errors[0].startswith(MISSING) \
+            else f"the program refuses the spec: {errors[0]}"
     ended = [failed[run.name] for run in planned if run.name in failed]
     return f"the run failed: {ended[0]}" if ended else usual
 

@@ -28,6 +28,8 @@ from ..reading.run import Run
 from .definition import Cell, Reproduction
 
 MADE = re.compile(r".*[/\\](data-[0-9a-f]{12}[/\\].*)")  # a path of prepared data in any folder
+NO_DATA = 3  # exit status of a script whose own input is missing
+MISSING = "data are missing: "  # begins the reason why their runs cannot be made
 STAND_IN = "-stand-in"  # ends the names of runs with other data
 
 
@@ -60,12 +62,16 @@ class Done:
 
 @dataclass
 class Place:
-    """A reproduction and the folder of its runs. `programs`: the path of dbench, found when it is
-    first needed."""
+    """A reproduction and the folder of its runs.
+
+    free      JSON pointers of the spec that may differ between runs of one cell
+    missing   why the script could not make the data; "" if it could
+    """
 
     what: Reproduction
     folder: Path
     free: set[str] = field(default_factory=set)
+    missing: str = ""
 
     @property
     def data(self) -> Path | None:
@@ -77,13 +83,18 @@ class Place:
         return self.folder.absolute() / f"data-{made_by[:12]}"
 
     def prepare(self):
-        """Make the data, if there is a script and its data are not there."""
+        """Make the data, if there is a script and its data are not there. A script that ends with
+        the status NO_DATA tells what it lacks in its last line."""
         if self.data is None or (self.data / "values.json").exists():
             return
         script = self.what.folder / self.what.given["script"]
         self.data.mkdir(parents=True, exist_ok=True)
         ended = subprocess.run([sys.executable, script, self.data, self.what.name],
                                capture_output=True, text=True)
+        if ended.returncode == NO_DATA:
+            lines = ended.stderr.strip().splitlines()
+            self.missing = MISSING + (lines[-1] if lines else "the script does not say which")
+            return
         if ended.returncode or not (self.data / "values.json").exists():
             last = (ended.stderr.strip().splitlines() or ["it wrote no values.json"])[-1]
             raise AnalysisError(script, f"did not make the data: {last}", "correct the script")
@@ -113,6 +124,10 @@ class Place:
     def check(self, runs: list[Planned]):
         """Ask the program for the resolved spec of each run."""
         if not runs:
+            return
+        if self.missing:
+            for run in runs:
+                run.error = self.missing
             return
         (self.folder / "specs").mkdir(parents=True, exist_ok=True)
         for run in runs:

@@ -18,6 +18,13 @@ RULE = ("A number without randomness is reproduced if ours is within the toleran
         "The tests assume that the numbers of seeds are independent and nearly normal.")
 
 
+ORDER_RULE = ("Two published numbers are compared with the runs of both cells, seed by seed. "
+              "Their order is reproduced if Student's one-sided test at the level 0.05 shows that "
+              "the mean difference of ours has the published sign, not reproduced if it shows the "
+              "other sign, and undecided otherwise, or if runs of the listed seeds are missing. "
+              "The size of the difference is not compared.")
+
+
 @dataclass(frozen=True)
 class Verdict:
     """The verdict on a cell. `ours` is a mean over `runs`, the number by seed; None: no number.
@@ -111,3 +118,34 @@ def judge(published: float | None, tolerance: float, runs: dict[int | None, floa
     if measured and not within(abs(off) - half, tolerance):
         return Verdict(NOT_REPRODUCED, ours, at + known, runs, half)
     return Verdict(UNDECIDED, ours, f"{at}; {later}", runs, half)
+
+
+def judge_order(above: dict[int | None, float | None], below: dict[int | None, float | None],
+                seeds: list[int | None]) -> Verdict:
+    """Return the verdict on the order of two cells, from the numbers of our runs by seed; `above`
+    has the larger published number."""
+    if not above or not below:
+        return Verdict(NOT_RUN, None, "no complete run of this spec")
+    gaps: dict[int | None, float | None] = {}
+    for seed in above.keys() & below.keys():
+        more, less = above[seed], below[seed]
+        gaps[seed] = None if more is None or less is None else more - less
+    values = [gap for gap in gaps.values() if gap is not None]
+    if len(values) < len(gaps) or not values:
+        return Verdict(UNDECIDED, None, "a run gave no finite number, or no seed has both runs",
+                       gaps)
+    mean = float(np.mean(values))
+    at = f"ours differ by {mean:+.3g}"
+    missing = [seed for seed in seeds if seed not in gaps]
+    if missing:
+        return Verdict(UNDECIDED, mean, f"{at}; no pair of runs of seed "
+                       f"{', '.join(map(str, missing))}", gaps)
+    if len(values) == 1 and seeds != [None]:
+        return Verdict(UNDECIDED, mean, f"{at}; one pair of runs decides nothing", gaps)
+    half = 0.0 if seeds == [None] else factor(len(values)) * float(np.std(values, ddof=1))
+    at += f" ± {half:.2g}" if half else ""
+    if mean - half > 0:
+        return Verdict(REPRODUCED, mean, at, gaps, half)
+    if mean + half < 0:
+        return Verdict(NOT_REPRODUCED, mean, f"{at}: the other order", gaps, half)
+    return Verdict(UNDECIDED, mean, at, gaps, half)

@@ -8,6 +8,13 @@
 namespace dbench::data {
 namespace {
 
+/// Returns the order of a replica's `size` samples in an epoch.
+std::vector<int64_t> drawn_order(uint64_t seed, int64_t epoch, int64_t replica, int64_t size) {
+    base::Random random(seed, base::Purpose::shuffle,
+                        {static_cast<uint64_t>(epoch), static_cast<uint64_t>(replica)});
+    return base::permutation(size, random);
+}
+
 class FixedSplit : public Partition {
 public:
     FixedSplit(std::vector<int64_t> split, const DataContext& context)
@@ -15,9 +22,7 @@ public:
 
     int64_t size(int64_t replica) const override { return begin(replica + 1) - begin(replica); }
     std::vector<int64_t> epoch(int64_t replica, int64_t epoch) const override {
-        base::Random random(seed_, base::Purpose::shuffle,
-                            {static_cast<uint64_t>(epoch), static_cast<uint64_t>(replica)});
-        std::vector<int64_t> order = base::permutation(size(replica), random);
+        std::vector<int64_t> order = drawn_order(seed_, epoch, replica, size(replica));
         for (int64_t& each : order) each = split_[begin(replica) + each];
         return order;
     }
@@ -32,10 +37,35 @@ private:
     std::vector<int64_t> split_;
 };
 
+class FixedParts : public Partition {
+public:
+    FixedParts(std::vector<std::vector<int64_t>> parts, const DataContext& context,
+               base::InputDigest source)
+        : seed_(context.seed), parts_(std::move(parts)), source_(std::move(source)) {}
+
+    int64_t size(int64_t replica) const override { return std::ssize(parts_.at(replica)); }
+    std::vector<int64_t> epoch(int64_t replica, int64_t epoch) const override {
+        std::vector<int64_t> order = drawn_order(seed_, epoch, replica, size(replica));
+        for (int64_t& each : order) each = parts_[replica][each];
+        return order;
+    }
+    std::vector<base::InputDigest> inputs() const override { return {source_}; }
+
+private:
+    uint64_t seed_;
+    std::vector<std::vector<int64_t>> parts_;
+    base::InputDigest source_;
+};
+
 }  // namespace
 
 std::unique_ptr<Partition> fixed_split(std::vector<int64_t> split, const DataContext& context) {
     return std::make_unique<FixedSplit>(std::move(split), context);
+}
+
+std::unique_ptr<Partition> fixed_parts(std::vector<std::vector<int64_t>> parts,
+                                       const DataContext& context, base::InputDigest source) {
+    return std::make_unique<FixedParts>(std::move(parts), context, std::move(source));
 }
 
 std::vector<std::vector<int64_t>> grouped_by_label(const Dataset& train,

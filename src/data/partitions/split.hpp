@@ -16,6 +16,11 @@ namespace dbench::data {
 /// epoch and depends on (seed, epoch, replica).
 std::unique_ptr<Partition> fixed_split(std::vector<int64_t> split, const DataContext& context);
 
+/// Returns a partition in which `parts[i]` belongs to replica i in every epoch, in an order drawn
+/// as above. The parts may differ in size, and may share samples. `source`: the file that was read.
+std::unique_ptr<Partition> fixed_parts(std::vector<std::vector<int64_t>> parts,
+                                       const DataContext& context, base::InputDigest source);
+
 /// Returns `samples` divided into one list per class; each list keeps their order.
 std::vector<std::vector<int64_t>> grouped_by_label(const Dataset& train,
                                                    const std::vector<int64_t>& samples);

@@ -8,7 +8,7 @@ namespace dbench::data {
 // in the file of the partition.
 #define DBENCH_PARTITIONS(ROW) \
     ROW(shuffled)              \
-    ROW(contiguous) ROW(stream) ROW(iid) ROW(dirichlet) ROW(class_dirichlet) ROW(by_label)
+    ROW(contiguous) ROW(stream) ROW(iid) ROW(dirichlet) ROW(class_dirichlet) ROW(by_label) ROW(file)
 
 #define ROW_DECLARED(name) PartitionEntry name##_partition();
 #define ROW_MADE(name) name##_partition(),

@@ -180,7 +180,7 @@ void refuse_of_numbers(const DataSpec& common, const Array& x) {
     const std::string why =
         " is for images of bytes, but " + x.path + " is of type " + x.array.kind + ": ";
     if (common.augment) throw UserError("/data/augment:" + why + "leave it false");
-    if (common.normalize != Normalize::standard) {
+    if (common.normalize.kind != Normalize::Kind::standard) {
         throw UserError("/data/normalize:" + why + "leave it out");
     }
 }

@@ -17,6 +17,7 @@ namespace dbench::train {
     ROW(resnet110)          \
     ROW(wide_resnet)        \
     ROW(densenet)           \
+    ROW(lenet)              \
     ROW(vgg11)              \
     ROW(resnet50)           \
     ROW(lstm)               \

@@ -45,35 +45,22 @@ public:
         : conv_(d, module_name(k),
                 {.in = in,
                  .out = out,
-                 .init = group_norm ? Conv2d::Init::module : Conv2d::Init::fan_out}),
-          bias_(d.parameter(
-              {module_name(k) + ".bias",
-               {out},
-               arena::TensorKind::bias,
-               group_norm ? uniform(1 / std::sqrt(9.0 * static_cast<double>(in))) : constant(0)})) {
-        if (!group_norm) return;
-        const std::string norm = module_name(k + 1);
-        const int weight =
-            d.parameter({norm + ".weight", {out}, arena::TensorKind::norm, constant(1)});
-        const int bias = d.parameter({norm + ".bias", {out}, arena::TensorKind::norm, constant(0)});
-        norm_.emplace(weight, bias);
+                 .init = group_norm ? Conv2d::Init::module : Conv2d::Init::fan_out},
+                group_norm ? uniform(1 / std::sqrt(9.0 * static_cast<double>(in))) : constant(0)) {
+        if (group_norm) norm_.emplace(d, module_name(k + 1), kGroups, out);
     }
 
     torch::Tensor operator()(const Weights& w, const torch::Tensor& input) const {
-        torch::Tensor x = conv_(w, input) + w.parameters[bias_].view({1, -1, 1, 1});
-        if (norm_) {
-            x = torch::group_norm(x, kGroups, w.parameters[norm_->first],
-                                  w.parameters[norm_->second], 1e-5);
-        }
+        torch::Tensor x = conv_(w, input);
+        if (norm_) x = (*norm_)(w, x);
         return relu_of(x);
     }
 
 private:
     static std::string module_name(int64_t k) { return "features." + std::to_string(k); }
 
-    Conv2d conv_;
-    int bias_;
-    std::optional<std::pair<int, int>> norm_;  ///< Weight and bias.
+    BiasedConv2d conv_;
+    std::optional<GroupNorm> norm_;
 };
 
 /// Configuration A of Simonyan and Zisserman 2014 (arXiv 1409.1556) with eight convolutions and
@@ -83,7 +70,6 @@ class Vgg11 : public Model {
 public:
     Vgg11(const VggSpec& spec, const ModelContext& context)
         : dropout_(declaration_, dropout(spec)) {
-        declaration_.stacks = !spec.group_norm;  // vmap does not run GroupNorm in C++.
         int64_t in = context.input_shape[0], k = 0;
         for (const int64_t factor : {1, 0, 2, 0, 4, 4, 0, 8, 8, 0, 8, 8, 0}) {  // 0: pooling
             pooled_.push_back(factor == 0);

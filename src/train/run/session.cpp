@@ -82,6 +82,7 @@ struct Session::Impl {
         data = data::load_data(data_spec, data_context);
         partition = entry_of(data::partition_table(), data_spec.at("partition"))
                         .make(data_spec.at("partition"), *data.train, data_context);
+        for (base::InputDigest& read : partition->inputs()) data.checksums.push_back(read);
         data_keys = data::DataSpec::section().read(data_spec);
         batches = data::plan_batches(data_keys.batch_size, *partition, placement.replicas);
         const base::RunLength run = run_length(spec, batches);

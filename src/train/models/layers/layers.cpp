@@ -136,7 +136,10 @@ torch::Tensor Linear::operator()(const Weights& weights, const torch::Tensor& x)
 }
 
 Conv2d::Conv2d(Declaration& d, const std::string& name, const Options& o)
-    : kernel_(o.kernel), stride_(o.stride), padding_(o.kernel / 2), groups_(o.groups) {
+    : kernel_(o.kernel),
+      stride_(o.stride),
+      padding_(o.padded ? o.kernel / 2 : 0),
+      groups_(o.groups) {
     const int64_t area = o.kernel * o.kernel, in = o.in / o.groups;
     const Initial initial = o.init == Init::module
                                 ? kaiming_uniform(in * area)
@@ -193,6 +196,28 @@ torch::Tensor Conv2d::product(const Weights& weights, const torch::Tensor& x) co
     return linear(weights, weight_, covered, std::nullopt)
         .unflatten(0, {x.size(0), reached(x.size(2)), reached(x.size(3))})
         .permute({0, 3, 1, 2});
+}
+
+BiasedConv2d::BiasedConv2d(Declaration& d, const std::string& name, const Conv2d::Options& options,
+                           const Initial& bias)
+    : conv_(d, name, options),
+      bias_(d.parameter({member(name, "bias"), {options.out}, TensorKind::bias, bias})) {}
+
+torch::Tensor BiasedConv2d::operator()(const Weights& weights, const torch::Tensor& x) const {
+    return conv_(weights, x) + weights.parameters[bias_].view({1, -1, 1, 1});
+}
+
+GroupNorm::GroupNorm(Declaration& d, const std::string& name, int64_t groups, int64_t channels)
+    : groups_(groups),
+      weight_(d.parameter({member(name, "weight"), {channels}, TensorKind::norm, constant(1)})),
+      bias_(d.parameter({member(name, "bias"), {channels}, TensorKind::norm, constant(0)})) {
+    DBENCH_EXPECT(channels % groups == 0);
+    d.stacks = false;  // vmap does not run GroupNorm in C++.
+}
+
+torch::Tensor GroupNorm::operator()(const Weights& weights, const torch::Tensor& x) const {
+    return torch::group_norm(x, groups_, weights.parameters[weight_], weights.parameters[bias_],
+                             1e-5);
 }
 
 BatchNorm2d::BatchNorm2d(Declaration& d, const std::string& name, int64_t channels, double scale)

@@ -28,10 +28,11 @@ private:
     int weight_, bias_;
 };
 
-/// Convolution with padding kernel / 2 (rounded down) and no bias (a BatchNorm precedes or follows
-/// it); x (B, in, H, W). The output has the memory order of x, whatever the order of the weight. On
-/// a CPU, if channels are last and there are more of them than pixels in a minibatch, it is
-/// computed as a matrix product, which reads the weight and writes its gradient in place.
+/// Convolution with padding kernel / 2 (rounded down), or without padding, and no bias (a BatchNorm
+/// precedes or follows it); x (B, in, H, W). The output has the memory order of x, whatever the
+/// order of the weight. On a CPU, if channels are last and there are more of them than pixels in a
+/// minibatch, it is computed as a matrix product, which reads the weight and writes its gradient in
+/// place.
 class Conv2d {
 public:
     /// Initial distribution of the weight: torch.nn.Conv2d's kaiming_uniform(a = sqrt(5)), or
@@ -41,6 +42,7 @@ public:
         int64_t in, out;
         int64_t kernel = 3, stride = 1, groups = 1;  ///< groups divides in and out.
         Init init = Init::module;
+        bool padded = true;
     };
     Conv2d(Declaration& declaration, const std::string& name, const Options& options);
     torch::Tensor operator()(const Weights& weights, const torch::Tensor& x) const;
@@ -53,6 +55,31 @@ private:
 
     int weight_;
     int64_t kernel_, stride_, padding_, groups_;
+};
+
+/// A convolution with a bias, as torch.nn.Conv2d: its weight and its bias, in this order.
+class BiasedConv2d {
+public:
+    /// `bias`: the bias' initial distribution.
+    BiasedConv2d(Declaration& declaration, const std::string& name, const Conv2d::Options& options,
+                 const Initial& bias);
+    torch::Tensor operator()(const Weights& weights, const torch::Tensor& x) const;
+
+private:
+    Conv2d conv_;
+    int bias_;
+};
+
+/// Normalisation over groups of channels of each sample, eps 1e-5.
+class GroupNorm {
+public:
+    /// `groups` divides `channels`.
+    GroupNorm(Declaration& declaration, const std::string& name, int64_t groups, int64_t channels);
+    torch::Tensor operator()(const Weights& weights, const torch::Tensor& x) const;
+
+private:
+    int64_t groups_;
+    int weight_, bias_;
 };
 
 /// Fraction by which one batch moves the running statistics to its own.

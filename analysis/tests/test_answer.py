@@ -69,6 +69,8 @@ def test_the_first_sentence_says_by_how_much_and_why():
     result("D_exponential", [0.79, 0.99], 1.4, 0.33)])  # no better in each seed
 def test_the_first_sentence_explains_nothing_that_the_runs_contradict(other):
     assert answer.reason([RING, other]) == ""
+    told = answer.lead([RING, other], answer.reason([RING, other]))
+    assert ("(means of 2 seeds), but their seeds overlap." in told) == (0.79 in other.ends), told
 
 
 def test_equal_results_are_called_equal():

@@ -118,17 +118,24 @@ def lead(found: list[Result], explained: str) -> str:
     if worst.accuracy == best.accuracy:
         return ("The mean model (the model with the averaged parameters) ends at the same test "
                 f"accuracy everywhere: {percent(best.accuracy)}{chance(found)}.")
+    overlap = ", but their seeds overlap" * (
+        min(len(worst.ends), len(best.ends)) > 1 and not clear(worst, best))
     return (f"With {worst.name} the mean model (the model with the averaged parameters) ends "
             f"{100 * (best.accuracy - worst.accuracy):.2f} points of test accuracy below that with "
             f"{best.name}: {percent(worst.accuracy)} against {percent(best.accuracy)}"
-            f"{chance(found)}{explained}.")
+            f"{chance(found)}{overlap}{explained}.")
+
+
+def clear(worst: Result, best: Result) -> bool:
+    """Return whether each of several seeds of the one ends below each of the other."""
+    return min(len(worst.ends), len(best.ends)) > 1 and max(worst.ends) < min(best.ends)
 
 
 def reason(found: list[Result]) -> str:
     """Return why the worst result is below the best, as the end of a sentence; "" if the difference
     is not larger than that between seeds, or if disagreement does not explain it."""
     worst, best = extremes(found)
-    if min(len(worst.ends), len(best.ends)) < 2 or max(worst.ends) >= min(best.ends):
+    if not clear(worst, best):
         return ""
     graphs = with_gap([r for r in found if r.distance > 0])
     equal = [r.name for r in found if r.distance == 0]

@@ -39,34 +39,41 @@ async function use(told) {
   };
   await ready(plot);
   told.ready = plot.dataset.ready;
-  const set = (id, value) => {
-    const control = one(`#${id}`);
-    control[control.type === 'checkbox' ? 'checked' : 'value'] = value;
-    control.dispatchEvent(new Event('input', {bubbles: true}));
+  const choices = one('#choices');
+  const set = (name, value) => {
+    choices[name].value = value;
+    choices[name].dispatchEvent(new Event('input', {bubbles: true}));
   };
-  const lines = () => plot.data.filter(trace => trace.meta);
+  const lines = () => plot.data.filter(trace => trace.showlegend !== false);
   const curves = () => lines().map(trace => [trace.name, trace.meta, trace.y.length, trace.x.at(-1)]);
-  filter('');
-  told.default = {group: one('#group').value, curves: curves(), bands: plot.data.length};
+  const offered = [...choices.x.options];
+  told.default = {group: choices.group.value, curves: curves(), bands: plot.data.length};
   filter('D_ring');
   told.filtered = curves();
+  filter('seed<3');
+  told.partly = curves();
   filter('');
   set('group', '');
   told.each = curves();
   set('group', 'seed');
   told.bySeed = curves();
+  told.means = lines().map(trace => {
+    const k = trace.y.length - 1, at = plot.data.indexOf(trace);
+    return [plot.data[at - 2].y[k], trace.y[k], plot.data[at - 1].y[k]];
+  });
   set('group', 'setting');
-  told.x = Object.fromEntries([...one('#x').options].filter(o => !o.disabled).map(option => {
+  told.x = Object.fromEntries(offered.filter(o => !o.disabled).map(option => {
     set('x', option.value);
     return [option.value, [lines()[1].x.at(-1), plot.layout.xaxis.title.text]];
   }));
-  told.disabled = [...one('#x').options].filter(o => o.disabled).map(o => [o.value, o.title]);
+  told.disabled = offered.filter(o => o.disabled).map(o => [o.value, o.title]);
   set('x', 'epochs');
   told.log = ['accuracy', 'consensus'].map(metric => {
     set('metric', metric);
-    return [plot.layout.yaxis.type, one('#note').textContent, one('#definition').textContent];
+    return [plot.layout.yaxis.type, one('#note').textContent, one('#definition').textContent,
+            [...choices.metric.options].find(o => o.value === metric).title];
   });
-  set('log', false);
+  set('scale', 'linear');
   told.linear = plot.layout.yaxis.type;
   set('metric', 'train_loss');
   set('group', '');
@@ -79,22 +86,40 @@ async function use(told) {
   set('b', '1');
   told.seeds = [...all('#difference tr')].map(line => [...line.cells].map(cell => cell.textContent));
   all('.explore tbody tr')[5].querySelector('td').click();
-  told.picked = [one('#a').value, one('#b').value];
-  all('.explore tbody tr')[2].dispatchEvent(new MouseEvent('mouseenter'));
-  told.marked = lines().map(trace => trace.opacity);
-  all('.explore tbody tr')[2].dispatchEvent(new MouseEvent('mouseleave'));
-  plot.emit('plotly_hover', {points: [{data: lines()[3]}]});
-  told.hovered = all('.explore tbody tr.on').map(row => +row.dataset.run);
-  plot.emit('plotly_unhover', {});
+  told.picked = [choices.a.value, choices.b.value];
   plot.emit('plotly_click', {points: [{data: lines()[7]}]});
-  told.clicked = [one('#a').value, one('#b').value];
+  told.clicked = [choices.a.value, choices.b.value];
+  told.widths = lines().map(trace => trace.line.width);
+  told.marked = all('.explore tbody tr.on').map(row => +row.dataset.run).sort();
   const files = [];
   URL.createObjectURL = blob => { files.push(blob); return '#'; };
-  one('#csv').click();
+  const buttons = Object.fromEntries(all('#plot .modebar-btn').map(b => [b.dataset.title, b]));
+  told.buttons = Object.keys(buttons);
+  buttons['Download the numbers as CSV'].click();
   told.csv = await files[0].text();
   told.svg = decodeURIComponent(await Plotly.toImage(plot, {format: 'svg', width: 600, height: 300})).slice(0, 60);
+  told.format = plot._context.toImageButtonOptions.format;
+  const legend = () => all('#plot .legend .traces').map(entry => entry.style.opacity);
+  const wait = () => new Promise(done => setTimeout(done, 700));
+  const press = async entry => {  // as a mouse does; Plotly waits for a second click
+    const toggle = entry.querySelector('.legendtoggle');
+    toggle.dispatchEvent(new MouseEvent('mousedown', {bubbles: true}));
+    toggle.dispatchEvent(new MouseEvent('mouseup', {bubbles: true}));
+    await wait();
+  };
+  await press(one('#plot .legend .traces'));
+  told.legend = legend();
+  set('metric', 'accuracy');
+  await wait();
+  told.hidden = legend();
+  set('metric', 'train_loss');
   await Plotly.relayout(plot, {'xaxis.range': [1, 2], 'yaxis.range': [0, 3]});
   told.kept = JSON.parse(sessionStorage.getItem(`dbench ${document.title}`));
+  set('group', 'seed');
+  told.zoomed = plot.layout.xaxis.range;
+  set('x', 'bytes');
+  told.whole = plot.layout.xaxis.autorange;
+  told.ink = ['.legendtext', '.xtitle'].map(what => getComputedStyle(one(`#plot ${what}`)).fill);
   told.loaded = performance.getEntriesByType('resource').map(entry => entry.name);
   told.links = [...one('.explore tbody th').querySelectorAll('a')].map(a => a.getAttribute('href'));
   told.target = !!document.getElementById('run-0');

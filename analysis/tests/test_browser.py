@@ -81,9 +81,16 @@ def test_curves_follow_the_table_and_the_grouping(told):
                                               [3, 4, 5]), ("D_ring (3 seeds)", [6, 7, 8])]
     assert told["default"]["bands"] == 9, "a line and the two ends of a band for each setting"
     assert [runs for _, runs, *_ in told["filtered"]] == [[6, 7, 8]]
+    assert [(name, runs) for name, runs, *_ in told["partly"]] == [
+        (name, [i]) for name, i in told_names(told) if i % 3 < 2], "what remains of each setting"
     assert [runs for _, runs, *_ in told["each"]] == [[i] for i in range(9)]
     assert [(name, runs) for name, runs, *_ in told["bySeed"]] == [
         (f"seed {i + 1}", [i, 3 + i, 6 + i]) for i in range(3)]
+    assert all(low < mean < high for low, mean, high in told["means"])
+
+
+def told_names(told):
+    return [(name, runs[0]) for name, runs, *_ in told["each"]]
 
 
 def test_curves_over_iterations_epochs_and_bytes_but_no_times_that_mislead(told):
@@ -95,10 +102,10 @@ def test_curves_over_iterations_epochs_and_bytes_but_no_times_that_mislead(told)
 
 
 def test_logarithmic_axes_smoothing_and_definitions(told):
-    (accuracy, none, meaning), (distance, zeros, _) = told["log"]
+    (accuracy, none, meaning, hint), (distance, zeros, *_) = told["log"]
     assert (accuracy, distance, told["linear"]) == ("linear", "log", "linear")
     assert not none and "Exact zeros" in zeros and "C_complete" in zeros
-    assert "model with the averaged parameters" in meaning
+    assert "model with the averaged parameters" in meaning and hint == meaning
     assert told["rough"][1] < 0.8 * told["rough"][0]
 
 
@@ -106,24 +113,32 @@ def test_two_runs_are_compared_and_rows_and_curves_point_at_each_other(told):
     assert "/implementation" in told["difference"] and "D_complete" in told["difference"]
     assert told["seeds"] == [["", "C_complete, seed 1", "C_complete, seed 2"], ["/seed", "1", "2"]]
     assert told["picked"] == ["1", "5"] and told["clicked"] == ["5", "7"]
-    assert told["marked"] == [1 if i == 2 else 0.15 for i in range(9)]
-    assert told["hovered"] == [3]
+    assert told["marked"] == [5, 7]
+    assert told["widths"] == [3.6 if i in (5, 7) else 1.8 for i in range(9)]
     assert told["links"] == ["#run-0", "C_complete-1.h5"] and told["target"]
 
 
 def test_curves_can_be_saved_and_nothing_is_loaded(told):
     head, first, *rest = told["csv"].splitlines()
-    assert head == "curve,runs,epochs,train_loss,lowest,highest" and len(rest) == 9 * 12 - 1
-    name, number, _, *values = first.rsplit(",", 5)
-    assert name == '"C_complete, seed 1"' and number == "1" and len(set(values)) == 1
+    assert head == "curve,epochs,train_loss" and len(rest) == 9 * 12 - 1
+    name, epoch, loss = first.rsplit(",", 2)
+    assert name == '"C_complete, seed 1"' and float(epoch) >= 0 and float(loss) > 0
+    assert told["format"] == "svg" and "Download plot" in " ".join(told["buttons"])
     assert told["svg"].startswith("data:image/svg+xml,<svg")
     assert told["loaded"] == []
 
 
 def test_a_page_that_is_loaded_again_keeps_what_the_reader_chose(told):
-    kept = told["kept"]
-    assert kept["zoom"] == [[1, 2], [0, 3]]
-    assert (kept["metric"], kept["x"], kept["group"]) == ("train_loss", "epochs", "")
+    choices, zoom = told["kept"]
+    assert zoom == {"xaxis.range": [1, 2], "yaxis.range": [0, 3]}
+    assert {"metric": "train_loss", "x": "epochs", "group": "", "a": "5", "b": "7"}.items() <= dict(
+        choices).items()
+
+
+def test_the_legend_hides_lines_and_a_zoom_lasts_until_an_axis_changes(told):
+    assert [float(opacity) < 1 for opacity in told["legend"]] == [True] + [False] * 8
+    assert told["hidden"] == told["legend"], "hidden for every quantity"
+    assert told["zoomed"] == [1, 2] and told["whole"] is True
 
 
 def test_it_fits_a_screen_a_phone_and_paper(told):
@@ -137,3 +152,4 @@ def test_it_is_dark_where_the_reader_wants_it(page, told):
     assert told["background"] == "rgb(255, 255, 255)"
     dark = opened(page, "--blink-settings=preferredColorScheme=0")
     assert dark["background"] == "rgb(24, 24, 27)" and dark["faults"] == []
+    assert set(told["ink"]) == {"rgb(28, 28, 30)"} and set(dark["ink"]) == {"rgb(236, 236, 240)"}

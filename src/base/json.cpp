@@ -60,6 +60,8 @@ constexpr std::pair<const char*, const char*> kSynonyms[] = {
     {"dpsgd", "dsgd"},
     {"gossip", "dsgd"},
     {"decentralized", "dsgd"},
+    {"qgm", "qgdsgdm"},
+    {"quasiglobalmomentum", "qgdsgdm"},
     {"gt", "gradienttracking"},
     {"dsgt", "gradienttracking"},
     {"mt", "momentumtracking"},

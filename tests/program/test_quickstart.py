@@ -62,4 +62,8 @@ def test_there_are_no_warnings_and_the_report_is_self_contained(made):
     assert str(report) in said
     page = report.read_text()
     assert "<svg" in page or "data:image/" in page
+    opening = page[page.index('<section id="result">'):]
+    assert re.match(r'<section id="result"><h2>Result</h2>(<[a-z]+>)*With D_ring the mean model .* '
+                    "points of test accuracy below that with C_complete: .* because a graph with a "
+                    "smaller spectral gap averages more slowly", opening), opening[:600]
     assert "http://" not in re.sub(r"http://www\.w3\.org[^\"'<> ]*", "", page)

@@ -169,6 +169,7 @@ def test_unknown_keys_are_searched_in_the_whole_spec(dbench, key, right):
 
 
 @pytest.mark.parametrize("setting, right", [
+    ("algorithm=qgm", "qg_dsgdm"),
     ("device=gpu", "cuda"), ("device=CPU", "cpu"), ("precision=fp32", "float32"),
     ("graph=Ring", "ring"), ("graph=tor", "torus"), ("graph=fully_connected", "complete"),
     ("optimizer=SGD", "sgd"), ("algorithm=allreduce", "centralized"),

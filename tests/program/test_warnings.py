@@ -44,6 +44,19 @@ def test_a_schedule_that_the_run_ends_before_is_warned_about(dbench):
     assert "/schedule/milestones" in done.stderr
 
 
+def test_long_evaluations_are_warned_about_and_those_of_small_runs_are_not(dbench):
+    small = {"replicas": 8, "algorithm": "dsgd", "graph": "ring", "implementation": None,
+             "model": "cnn", "length": {"epochs": 5}, "evaluate": None}
+    few = {"type": "shapes", "train": 2048, "test": 2048}
+    spec = dbench.spec(small, data=few)
+    checked = json.loads(dbench("check", "--json", spec).stdout)
+    assert checked["evaluation_share"] > 0.5
+    assert not any("/evaluate" in text for text in checked["warnings"]), checked["warnings"]
+    found = warnings(dbench, **{**small, "model": "resnet20", "data": few,
+                                "length": {"epochs": 50}})
+    assert any("/evaluate: evaluation is 7" in text for text in found), found
+
+
 def test_a_rate_does_not_scale_with_batches_of_tokens(dbench):
     for name in ("en", "de"):
         (dbench.folder / f"own.{name}").write_text(

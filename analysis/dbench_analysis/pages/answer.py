@@ -22,12 +22,15 @@ class Result:
     """The runs of one communication, averaged over seeds."""
 
     name: str
-    accuracy: float  # of the mean model, last evaluation
+    ends: list[float]  # accuracy of the mean model, last evaluation of each run
     worst: float  # local model
     distance: float  # the largest consensus distance
     sent: float  # bytes an iteration, all replicas
     gap: float  # 1 - rho of the first graph; NaN without one
-    runs: int
+
+    @property
+    def accuracy(self) -> float:
+        return float(np.mean(self.ends))
 
 
 def results(runs: list[Run]) -> list[Result]:
@@ -51,12 +54,11 @@ def result_of(name: str, runs: list[Run]) -> Result:
     rho = runs[0].certificate.get("rho")
     return Result(
         name=name,
-        accuracy=float(np.mean([end["mean"] for end in ends])),
+        ends=[float(end["mean"]) for end in ends],
         worst=float(np.min([end["min"] for end in ends])),
         distance=float(np.mean(distances)),
         sent=float(np.mean([sent(run) for run in runs])),
-        gap=1 - rho if isinstance(rho, (int, float)) else float("nan"),
-        runs=len(runs))
+        gap=1 - rho if isinstance(rho, (int, float)) else float("nan"))
 
 
 def sent(run: Run) -> float:
@@ -86,17 +88,71 @@ def of_communications(runs: list[Run]) -> list[str]:
     found = results(runs)
     if not found or not all(np.isfinite([r.accuracy for r in found])):
         return []
-    reached = listed([(r.name, percent(r.accuracy)) for r in found])
-    lines = ["Test accuracy of the model with the averaged parameters at the end: "
-            f"{reached}{chance(found)}."]
     decentralized = [r for r in found if r.distance > 0]
     together = [r for r in found if r.distance == 0]
+    explained = reason(found)
+    lines = [lead(found, explained)]
+    if len(found) > 2:
+        reached = listed([(r.name, percent(r.accuracy)) for r in found])
+        lines.append(f"Test accuracy of the mean model at the end: {reached}.")
     if not decentralized:
         return lines
     apart = max(decentralized, key=lambda r: r.distance)
     lines.append(cost(apart, together[0] if together else None))
-    lines += why([r for r in decentralized if np.isfinite(r.gap)])
-    return lines
+    return lines if explained else lines + why(with_gap(decentralized))
+
+
+def with_gap(found: list[Result]) -> list[Result]:
+    """Return the results whose graph has a spectral gap, from the smallest gap to the largest."""
+    return sorted((r for r in found if np.isfinite(r.gap)), key=lambda r: r.gap)
+
+
+def extremes(found: list[Result]) -> tuple[Result, Result]:
+    """Return the least and the most accurate result."""
+    return min(found, key=lambda r: r.accuracy), max(found, key=lambda r: r.accuracy)
+
+
+def lead(found: list[Result], explained: str) -> str:
+    """Return the first sentence: by how much the worst result is below the best, and why."""
+    worst, best = extremes(found)
+    if worst.accuracy == best.accuracy:
+        return ("The mean model (the model with the averaged parameters) ends at the same test "
+                f"accuracy everywhere: {percent(best.accuracy)}{chance(found)}.")
+    overlap = ", but their seeds overlap" * (
+        min(len(worst.ends), len(best.ends)) > 1 and not clear(worst, best))
+    return (f"With {worst.name} the mean model (the model with the averaged parameters) ends "
+            f"{100 * (best.accuracy - worst.accuracy):.2f} points of test accuracy below that with "
+            f"{best.name}: {percent(worst.accuracy)} against {percent(best.accuracy)}"
+            f"{chance(found)}{overlap}{explained}.")
+
+
+def clear(worst: Result, best: Result) -> bool:
+    """Return whether each of several seeds of the one ends below each of the other."""
+    return min(len(worst.ends), len(best.ends)) > 1 and max(worst.ends) < min(best.ends)
+
+
+def reason(found: list[Result]) -> str:
+    """Return why the worst result is below the best, as the end of a sentence; "" if the difference
+    is not larger than that between seeds, or if disagreement does not explain it."""
+    worst, best = extremes(found)
+    if not clear(worst, best):
+        return ""
+    graphs = with_gap([r for r in found if r.distance > 0])
+    equal = [r.name for r in found if r.distance == 0]
+    keeps = f"; {equal[0]} keeps them equal" if equal else ""
+    if len({round(r.gap, 6) for r in graphs}) > 1:
+        steps = list(zip(graphs, graphs[1:]))
+        agrees = all(a.distance >= b.distance and a.accuracy <= b.accuracy for a, b in steps)
+        if worst is not graphs[0] or not agrees:
+            return ""
+        each = ", ".join(f"{r.name} has gap {number(r.gap, 2)} and distance {number(r.distance, 2)}"
+                         for r in graphs)
+        return (", because a graph with a smaller spectral gap averages more slowly, so the "
+                f"replicas stay further from their mean ({each}{keeps})")
+    if worst.distance > 0 and best.distance == 0:
+        return (f", because its replicas disagree: they are up to a distance of "
+                f"{number(worst.distance, 2)} from their mean{keeps}")
+    return ""
 
 
 def listed(named: list[tuple[str, str]]) -> str:
@@ -108,10 +164,10 @@ def listed(named: list[tuple[str, str]]) -> str:
 
 def chance(found: list[Result]) -> str:
     """Return a remark on the number of seeds."""
-    fewest = min(r.runs for r in found)
-    if fewest == 1:
+    fewest, most = (pick(len(r.ends) for r in found) for pick in (min, max))
+    if most == 1:
         return " (one seed each: small differences may be chance)"
-    return f" (mean of {fewest} runs or more)"
+    return f" (means of {fewest}{f' to {most}' * (fewest < most)} seeds)"
 
 
 def cost(apart: Result, together: Result | None) -> str:
@@ -122,10 +178,10 @@ def cost(apart: Result, together: Result | None) -> str:
     if together is None or not (together.sent > 0 and np.isfinite(apart.sent)):
         return sentence + "."
     ratio = apart.sent / together.sent
+    times = "about" if 0.95 < ratio < 1.05 else f"{number(ratio, 2)} times"
     return (f"{sentence}, where {together.name} keeps the parameters of "
             f"all replicas equal; it sends "
-            f"{bytes_(apart.sent)} an iteration, {number(ratio, 2)} times as much as "
-            f"{together.name}.")
+            f"{bytes_(apart.sent)} an iteration, {times} as much as {together.name}.")
 
 
 def equal_replicas(runs: list[Run]) -> list[str]:
@@ -146,12 +202,11 @@ def equal_replicas(runs: list[Run]) -> list[str]:
             "and are not averaged."]
 
 
-def why(found: list[Result]) -> list[str]:
+def why(by_gap: list[Result]) -> list[str]:
     """Return whether disagreement decreases with the spectral gap; empty with fewer than two
     different gaps."""
-    if len({round(r.gap, 6) for r in found}) < 2:
+    if len({round(r.gap, 6) for r in by_gap}) < 2:
         return []
-    by_gap = sorted(found, key=lambda r: r.gap)
     gaps = listed([(r.name, f"{number(r.gap, 2)} (distance {number(r.distance, 2)})")
                    for r in by_gap])
     falls = all(a.distance >= b.distance for a, b in zip(by_gap, by_gap[1:]))

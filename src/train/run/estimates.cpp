@@ -83,15 +83,20 @@ double variance_bytes_per_step(const EstimateInputs& run) {
            static_cast<double>(iterations);
 }
 
-double evaluation_share(const EstimateInputs& run) {
+/// Returns the samples that pass forward through a model in all evaluations of the run.
+double evaluated_samples(const EstimateInputs& run) {
     const TrainerPlan& plan = run.plan;
     const double evaluations =
         plan.evaluate_every > 0
             ? 2.0 + static_cast<double>((plan.iterations - 1) / plan.evaluate_every)
             : 2.0;
-    const double per_evaluation =
-        static_cast<double>(run.evaluated_models) * static_cast<double>(run.evaluation_samples);
-    const double forwards = evaluations * per_evaluation;
+    return evaluations * static_cast<double>(run.evaluated_models) *
+           static_cast<double>(run.evaluation_samples);
+}
+
+double evaluation_share(const EstimateInputs& run) {
+    const TrainerPlan& plan = run.plan;
+    const double forwards = evaluated_samples(run);
     const double training = 3.0 * static_cast<double>(plan.iterations) *
                             static_cast<double>(plan.samples_per_iteration);
     return forwards / (forwards + training);
@@ -114,6 +119,15 @@ bool barriers_in_every_iteration(const TrainerPlan& plan) {
     const algorithms::ProfilePlan& profile = plan.profile;
     return profile.rows.mean_interval(plan.iterations) == 1 ||
            profile.variance.mean_interval(plan.iterations) == 1;
+}
+
+/// Returns whether evaluation takes most of the run's time, and that is more than some seconds:
+/// below 1e11 samples times parameters, one processor core needs seconds (fully connected layers)
+/// or a few minutes (convolutions). The default evaluation of a small run is not worth a warning.
+bool evaluates_too_much(const EstimateInputs& run, const Estimates& e) {
+    constexpr double kLong = 1e11;
+    return e.evaluation_share > 0.50 &&
+           evaluated_samples(run) * static_cast<double>(run.layout.numel()) > kLong;
 }
 
 std::string percent(double share) {
@@ -163,7 +177,7 @@ std::vector<std::string> warnings(const EstimateInputs& run, const Estimates& e)
                       " of the training samples are left out of each epoch (replicas take whole "
                       "batches only)");
     }
-    if (e.evaluation_share > 0.50) {
+    if (evaluates_too_much(run, e)) {
         out.push_back("/evaluate: evaluation is " + percent(e.evaluation_share) +
                       " of the run's work (fewer /evaluate/replicas or a longer /evaluate/every "
                       "would lower it)");

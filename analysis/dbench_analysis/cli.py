@@ -13,14 +13,14 @@ from .basics.errors import AnalysisError
 from .basics.paths import user_path
 from .selection import conditions
 
-COMMANDS = ("show", "plot", "report", "table", "collect", "compare", "ranks", "reproduce",
-            "publish", "graph")
+COMMANDS = ("show", "plot", "report", "table", "collect", "compare", "ranks", "timeline",
+            "prediction", "reproduce", "publish", "graph")
 
 
 def command_modules(arguments: list[str]) -> list[ModuleType]:
     """Import the module of the command in `arguments`; the modules of all commands if the
-    arguments, such as --help, name none. A single command starts faster: only plot, report and
-    graph load Matplotlib, which takes a second."""
+    arguments, such as --help, name none. A single command starts faster: only plot, report,
+    timeline and graph load Matplotlib, which takes a second."""
     named = next((word for word in arguments if not word.startswith("-")), None)
     return [importlib.import_module(f".commands.{name}", __package__)
             for name in ([named] if named in COMMANDS else COMMANDS)]

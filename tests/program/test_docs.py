@@ -30,7 +30,7 @@ def adapted(words):
         return mpirun(ranks) + adapted(words[3:])
     if words[0].endswith(ANALYZE):
         return [ANALYZE, *words[1:], *(["--dpi", "30"] if words[1] == "plot" else [])]
-    text = [re.split(r"\s{2,}", w)[0] for w in words[1:]]
+    text = [re.split(r"\s{2,}", w)[0].replace("[20, 30]", "[1, 3]") for w in words[1:]]
     if "/replicas=48" in words:  # resumes an interrupted run, which does not exist here
         text += ["--output", "results/more.h5"]
     if text[0] == "conform" and "gradient_tracking" not in text:
@@ -55,6 +55,9 @@ def folder(tmp_path_factory):
     small = {"replicas": 16, "model": "softmax_regression",
              "data": {"type": "shapes", "train": 512, "test": 64, "batch_size": 8}}
     specs = {name: {"base": "../ring.json"} for name in ("torus", "run")}
+    for name, kind in (("ring-traced", "D_ring"), ("all-reduce-traced", "C_complete")):
+        specs[name] = {**small, "model": "mlp", "implementation": kind,
+                       "profile": {"trace": {"iterations": [0, 2]}}}
     for name in ("ring", "torus"):
         for seed in (1, 2):
             specs[f"{name}-s{seed}"] = {**small, "implementation": f"D_{name}", "seed": seed}

@@ -31,7 +31,7 @@ class Run:
 
     name, status, state, error   texts; started, finished: times in UTC (ISO 8601)
     replicas, rank_count         n and r, numbers
-    spec, provenance, certificate   dicts
+    spec, provenance, certificate, prediction   dicts
     tensors, ranks, graphs, segments, events   DataFrames
     iterations, parameters, evaluations   Tables, e.g. run.parameters.norm[-1]   # [n, T]
     """
@@ -146,6 +146,13 @@ class Run:
     def ranks(self) -> pd.DataFrame:
         """Return where each rank ran: host, device, usable cores, first replica."""
         return self._frame("ranks")
+
+    @cached_property
+    def prediction(self) -> dict[str, Any]:
+        """Return the prediction that was made before the run (docs/predict.md); empty without."""
+        with reading(self.path, "/prediction"):
+            stored = self.file["prediction"][()] if "prediction" in self.file else ""
+        return self._json("/prediction", stored, schema.PREDICTION)
 
     @property
     def parameter_count(self) -> int:

@@ -72,4 +72,8 @@ SPEC: dict[str, tuple] = {
     **dict.fromkeys(("profile", "evaluate"), (dict,)),
     "graph": (str, dict, list), "seed": (int, dict), "delays": (list,),
 }
+PREDICTION: dict[str, tuple] = {
+    **dict.fromkeys(("assumptions", "graphs", "within_noise"), (list,)), "fastest": (str,),
+    **dict.fromkeys(("ranks", "hosts", "iterations"), (int,)),
+}
 CERTIFICATE: dict[str, tuple] = {"rho": (int, float), "degree": (int, float, dict)}

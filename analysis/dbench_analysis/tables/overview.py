@@ -5,11 +5,12 @@ import numpy as np
 from ..basics.errors import reading
 from ..basics.formatting import counted, number, seconds
 from ..naming import names
-from ..quantities import series
+from ..quantities import prediction, series
 from ..quantities.comparability import caveats
 from ..quantities.fields import COLUMNS, batch
 from ..reading.metrics import METRICS
 from ..reading.run import Run
+from . import predictions
 
 
 def cell(run: Run, key: str) -> str:
@@ -127,6 +128,27 @@ def timing(run: Run) -> list[tuple[str, str]]:
     return rows
 
 
+def predicted(run: Run) -> list[tuple[str, str]]:
+    """Return predicted and measured step time, the error, and what the prediction assumes; empty
+    without a prediction."""
+    found = prediction.comparison(run)
+    if found is None:
+        return []
+    rows = [("step, predicted", f"{predictions.quantiles(found.predicted)}: "
+                                f"{found.name}, {found.order}")]
+    if found.measured:
+        rows += [("step, measured", f"{predictions.quantiles(found.measured)}: "
+                                    f"{counted(found.steps, 'step')} of all ranks"),
+                 ("error", f"{predictions.error(found.error)} of the measured median"),
+                 ("measured steps", f"{predictions.share(found.below_p50)} are below the predicted "
+                                    f"median, {predictions.share(found.below_p95)} below the "
+                                    "predicted 95 % quantile")]
+    else:
+        rows.append(("step, measured", "no times recorded after the first iteration"))
+    rows.append(("fastest", found.fastest))
+    return rows + [("assumes", text) for text in found.assumptions]
+
+
 def sections(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
     """Return (title, rows) of each section."""
     found = []
@@ -134,4 +156,4 @@ def sections(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
                         ("spread over replicas", spreads), ("time", timing)):
         with reading(run.path, f"what \"{title}\" is made from"):
             found.append((title, rows(run)))
-    return found
+    return found + [("prediction", rows) for rows in [predicted(run)] if rows]

@@ -101,6 +101,13 @@ def test_the_slowest_rank_is_named(traced, capsys):
     assert rows["1"].endswith(f"rank {SLOW}") and rows["3"].endswith(f"rank {SLOW}")
 
 
+def test_several_slow_ranks_are_named(traced, capsys):
+    delays = {(1, t): DELAY for t in range(3, 7)} | {(4, t): DELAY for t in range(3, 7)}
+    assert main(["timeline", str(traced(ranks=6, delays=delays))]) == 0
+    assert re.search(r"Ranks (1, 4|4, 1) wait at most \d+.\d % of their time, the median rank "
+                     r"\d+.\d %: the others wait for them", capsys.readouterr().out)
+
+
 def test_without_a_slow_rank_none_is_named(traced, capsys):
     assert main(["timeline", str(traced())]) == 0
     assert "the others wait" not in capsys.readouterr().out
@@ -335,11 +342,13 @@ def test_pictures_are_written(traced, tmp_path, form, begin, capsys):
 
 def test_runs_are_stacked_on_one_time_axis(traced):
     slow = traced(name="slow", delays={(SLOW, t): DELAY for t in range(3, 7)})
-    drawn, _ = picture([panel(slow), panel(traced(name="fast"))])
+    drawn, _ = picture([panel(traced(name="fast")), panel(slow)])
     above, below = drawn.axes
-    assert above.get_xlim() == below.get_xlim()
+    spans = read(slow).spans
+    longest = 1e-3 * (max(span.end for span in spans) - spans[0].start)
+    assert above.get_xlim() == below.get_xlim() == pytest.approx((0, 1.02 * longest))
     assert above.get_position().y0 > below.get_position().y1
-    assert above.get_title("left").startswith("slow") and below.get_title("left").startswith("fast")
+    assert above.get_title("left").startswith("fast") and below.get_title("left").startswith("slow")
     assert [text.get_text() for text in below.get_yticklabels()] == [f"rank {r}" for r in range(4)]
 
 

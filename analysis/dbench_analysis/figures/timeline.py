@@ -79,10 +79,15 @@ def title(run: Run, trace: Trace) -> str:
     return f"{', '.join(parts)}: {seconds(timeline.iteration_time(trace) / 1e6)} per iteration"
 
 
+def length(panel: Panel) -> float:
+    """Return the microseconds from the first span to the end of the last."""
+    return max((span.end for span in panel.trace.spans), default=0.0) - timeline.beginning(
+        panel.trace)
+
+
 def unit(panels: list[Panel]) -> tuple[float, str]:
     """Return the factor from microseconds to the unit of the common time axis, and its name."""
-    longest = max((max(s.end for s in p.trace.spans) - timeline.beginning(p.trace)
-                   for p in panels if p.trace.spans), default=0.0)
+    longest = max(map(length, panels), default=0.0)
     return next((factor, name) for least, factor, name in UNITS if longest >= least)
 
 
@@ -105,6 +110,8 @@ def figure(panels: list[Panel]) -> Figure:
         draw(axis, panel, factor)
         letters = 0 if page_layout.has_page_width() else 105
         axis.set_title(panel.title if not letters else shortened(panel.title, letters))
+    longest = max(map(length, panels))
+    axes[-1, 0].set_xlim(0, 1.02 * longest * factor if longest else 1.0)
     axes[-1, 0].set_xlabel(f"time ({name})")
     handles: dict[str, object] = {word: Patch(color=shade) for word, shade in used(panels).items()}
     if any(panel.arrows() and panel.trace.messages for panel in panels):
@@ -147,7 +154,6 @@ def draw(axis, panel: Panel, factor: float):
                                       "mutation_scale": 5, "shrinkA": 0, "shrinkB": 0}, zorder=5)
     axis.set_yticks(range(len(panel.trace.ranks)), [f"rank {r}" for r in panel.trace.ranks])
     axis.set_ylim(len(panel.trace.ranks) - 0.4, -1.0)
-    axis.set_xlim(left=0)
     axis.grid(axis="y", visible=False)
     axis.tick_params(axis="y", length=0)
     number(axis, {t: (at - zero) * factor for t, at in panel.numbers().items()},

@@ -102,15 +102,12 @@ def median_share(found: list[Shares], activity: str) -> float:
     return float(np.median([one.share(activity) for one in found])) if found else 0.0
 
 
-def slowest(found: list[Shares]) -> tuple[Shares, float] | None:
-    """Return the rank for which the others wait, because it waits less than half as long as the
-    median rank, and the share of the time that the median rank waits; None if no rank is so, or if
-    the median is below a tenth."""
-    if len(found) < 2:
-        return None
-    least = min(found, key=lambda one: one.share(WAITING))
+def slowest(found: list[Shares]) -> list[Shares]:
+    """Return the ranks for which the others wait, because they wait less than half as long as the
+    median rank, the slowest first. None if the median rank waits less than a tenth of its time."""
     median = median_share(found, WAITING)
-    return (least, median) if median >= 0.1 and least.share(WAITING) < median / 2 else None
+    slow = [one for one in found if one.share(WAITING) < median / 2]
+    return sorted(slow, key=lambda one: one.share(WAITING)) if median >= 0.1 else []
 
 
 def starts(trace: Trace, rank: int) -> dict[int, float]:

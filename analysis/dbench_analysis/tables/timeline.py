@@ -34,11 +34,17 @@ def share(value: float) -> str:
 def remarks(trace: Trace) -> Iterator[str]:
     """Yield sentences: for which rank the others wait, which traces are missing, and which clocks
     cannot be trusted."""
-    if slow := timeline.slowest(timeline.shares(trace)):
-        one, median = slow
-        yield (f"Rank {one.rank} waits {share(one.share(timeline.WAITING))} of its time, the "
-               f"median rank {share(median)}: the others wait for rank {one.rank}.")
-    recorded = timeline.median_share(timeline.shares(trace), timeline.RECORDING)
+    found = timeline.shares(trace)
+    median = share(timeline.median_share(found, timeline.WAITING))
+    slow = timeline.slowest(found)
+    if slow:
+        most = share(slow[-1].share(timeline.WAITING))
+        ranks = ", ".join(str(one.rank) for one in slow)
+        yield (f"Rank {ranks} waits {most} of its time, the median rank {median}: the others wait "
+               f"for rank {ranks}." if len(slow) == 1 else
+               f"Ranks {ranks} wait at most {most} of their time, the median rank {median}: the "
+               "others wait for them.")
+    recorded = timeline.median_share(found, timeline.RECORDING)
     if recorded > LARGE:
         yield (f"Recording, measuring and evaluating take {share(recorded)} of the time: "
                '"profile": {"norms": false, "variance": "off"} and fewer evaluations show training '

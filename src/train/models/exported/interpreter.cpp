@@ -1,6 +1,5 @@
 #include "train/models/exported/interpreter.hpp"
 
-#include <ATen/Context.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/enum_tag.h>
 #include <ATen/functorch/BatchedTensorImpl.h>
@@ -11,6 +10,7 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "train/models/exported/arguments.hpp"
 #include "train/models/exported/fields.hpp"
 #include "train/models/exported/symbols.hpp"
 
@@ -18,7 +18,6 @@ namespace dbench::train {
 namespace {
 
 using c10::IValue;
-using ConstantKind = ExportedArgument::Kind;
 
 /// Operators without results that only check what torch.export has already checked, among others
 /// the types of float32 tensors, which a run in float64 changes.
@@ -46,76 +45,6 @@ std::optional<Target> split_target(const std::string& target) {
     const std::string overload = target.substr(last + 1);
     return Target{target.substr(begin, dot - begin) + "::" + plain,
                   overload == "default" ? "" : overload, plain};
-}
-
-std::optional<torch::ScalarType> scalar_type_of(int64_t number) {
-    switch (number) {
-        case 1:
-            return torch::kUInt8;
-        case 2:
-            return torch::kInt8;
-        case 3:
-            return torch::kInt16;
-        case 4:
-            return torch::kInt32;
-        case 5:
-            return torch::kInt64;
-        case 6:
-            return torch::kFloat16;
-        case 7:
-            return torch::kFloat32;
-        case 8:
-            return torch::kFloat64;
-        case 12:
-            return torch::kBool;
-        case 13:
-            return torch::kBFloat16;
-        default:
-            return std::nullopt;
-    }
-}
-
-std::optional<at::MemoryFormat> memory_format_of(int64_t number) {
-    switch (number) {
-        case 1:
-            return at::MemoryFormat::Contiguous;
-        case 2:
-            return at::MemoryFormat::ChannelsLast;
-        case 3:
-            return at::MemoryFormat::ChannelsLast3d;
-        case 4:
-            return at::MemoryFormat::Preserve;
-        default:
-            return std::nullopt;
-    }
-}
-
-/// How one argument is made when the graph runs.
-struct Operand {
-    enum class Form : uint8_t {
-        constant,
-        value,    ///< A value of the graph as it is.
-        tensor,   ///< A value of the graph; a number becomes a tensor without dimensions.
-        real,     ///< A number of the graph as a float.
-        tensors,  ///< A list of tensors.
-        optional_tensors,
-        integers  ///< A list of integers, some of which are values of the graph.
-    };
-    Form form = Form::constant;
-    IValue constant;
-    std::vector<ExportedItem> items;
-    bool real_type = false;  ///< The constant is the type float32, for which a run has its own.
-    bool place = false;      ///< The constant is a device.
-};
-
-/// A number as the tensor that Python makes of it: it does not decide the type of a result.
-torch::Tensor as_tensor(const IValue& number) {
-    const c10::Scalar scalar = number.toScalar();
-    torch::Tensor tensor = at::scalar_tensor(
-        scalar,
-        number.isDouble() ? torch::kFloat64 : (number.isBool() ? torch::kBool : torch::kInt64));
-    tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
-    return tensor;
 }
 
 SymbolValue symbol_of(const IValue& number) {
@@ -166,16 +95,6 @@ struct Step {
     std::vector<int> unused;  ///< Values that no later step reads.
 };
 
-IValue constant_of(const ExportedItem& item) {
-    if (const auto* value = std::get_if<int64_t>(&item)) return *value;
-    if (const auto* value = std::get_if<double>(&item)) return *value;
-    if (const auto* value = std::get_if<bool>(&item)) return *value;
-    if (const auto* value = std::get_if<std::string>(&item)) return *value;
-    return {};
-}
-
-bool is_slot(const ExportedItem& item) { return std::holds_alternative<Slot>(item); }
-
 }  // namespace
 
 struct Interpreter::Impl {
@@ -223,7 +142,7 @@ struct Interpreter::Impl {
         std::set<std::string> names;
         for (const c10::Argument& argument : schema.arguments()) {
             names.insert(argument.name());
-            step.operands.push_back(operand(k, argument));
+            step.operands.push_back(resolve_argument(node, argument, where(k)));
         }
         for (const ExportedArgument& given : node.arguments) {
             if (!names.contains(given.name)) {
@@ -255,145 +174,6 @@ struct Interpreter::Impl {
         steps.push_back(std::move(step));
     }
 
-    static const ExportedArgument* given(const ExportedNode& node, const std::string& name) {
-        for (const ExportedArgument& each : node.arguments) {
-            if (each.name == name) return &each;
-        }
-        return nullptr;
-    }
-
-    Operand operand(size_t k, const c10::Argument& argument) const {
-        const ExportedNode& node = graph.nodes[k];
-        const ExportedArgument* found = given(node, argument.name());
-        Operand out;
-        if (found == nullptr) {
-            if (!argument.default_value()) {
-                refuse_export(where(k), "lacks the argument " + argument.name());
-            }
-            out.constant = *argument.default_value();
-            // A tensor that is made from nothing is made where the model computes.
-            const bool makes = std::ranges::none_of(node.arguments, [](const auto& each) {
-                return std::ranges::any_of(each.items, is_slot);
-            });
-            out.place = makes && argument.name() == "device";
-            return out;
-        }
-        const auto refuse = [&] {
-            refuse_export(where(k), "has an argument " + argument.name() +
-                                        " of another type than " + argument.type()->str());
-        };
-        c10::TypePtr type = argument.type();
-        if (const auto optional = type->cast<c10::OptionalType>())
-            type = optional->getElementType();
-        if (const auto list = type->cast<c10::ListType>()) {
-            fill_list(out, *found, *list->getElementType(), argument.N().value_or(1), refuse);
-            return out;
-        }
-        if (found->list) refuse();
-        const ExportedItem& item = found->items[0];
-        const IValue constant = constant_of(item);
-        const auto kind = type->kind();
-        out.items = found->items;
-        if (found->kind == ConstantKind::device) {
-            out.place = true;
-        } else if (found->kind != ConstantKind::plain) {
-            set_number(out, *found, constant.toInt(), refuse);
-        } else if (kind == c10::TypeKind::TensorType) {
-            out.form = is_slot(item) ? Operand::Form::tensor : Operand::Form::constant;
-            if (!is_slot(item) && !constant.isNone()) {
-                if (!constant.isScalar()) refuse();
-                out.constant = as_tensor(constant);
-            }
-        } else if (is_slot(item)) {
-            out.form =
-                kind == c10::TypeKind::FloatType ? Operand::Form::real : Operand::Form::value;
-        } else if (kind == c10::TypeKind::FloatType && constant.isInt()) {
-            out.constant = static_cast<double>(constant.toInt());
-        } else {
-            out.constant = constant;
-            const bool suits = constant.isNone() || kind == c10::TypeKind::AnyType ||
-                               (constant.isDouble() && kind == c10::TypeKind::FloatType) ||
-                               (constant.isScalar() && kind == c10::TypeKind::NumberType) ||
-                               (constant.isInt() && (kind == c10::TypeKind::IntType ||
-                                                     kind == c10::TypeKind::SymIntType)) ||
-                               (constant.isBool() && kind == c10::TypeKind::BoolType) ||
-                               (constant.isString() && kind == c10::TypeKind::StringType);
-            if (!suits) refuse();
-        }
-        if (argument.name() == "cudnn_enabled" || argument.name() == "cudnn_enable") {
-            out.constant = at::globalContext().userEnabledCuDNN();
-        }
-        return out;
-    }
-
-    template <class Refuse>
-    static void set_number(Operand& out, const ExportedArgument& found, int64_t number,
-                           const Refuse& refuse) {
-        if (found.kind == ConstantKind::scalar_type) {
-            const auto type = scalar_type_of(number);
-            if (!type) refuse();
-            out.constant = static_cast<int64_t>(*type);
-            out.real_type = *type == torch::kFloat32;
-        } else if (found.kind == ConstantKind::memory_format) {
-            const auto format = memory_format_of(number);
-            if (!format) refuse();
-            out.constant = static_cast<int64_t>(*format);
-        } else {
-            if (number != 7) refuse();  // Only dense tensors.
-            out.constant = static_cast<int64_t>(at::kStrided);
-        }
-    }
-
-    template <class Refuse>
-    static void fill_list(Operand& out, const ExportedArgument& found, const c10::Type& element,
-                          int64_t copies, const Refuse& refuse) {
-        const auto kind = element.kind();
-        if (!found.list && std::holds_alternative<std::monostate>(found.items[0])) return;
-        std::vector<ExportedItem> items = found.items;
-        // One number stands for as many as the operator needs.
-        if (!found.list) items.assign(static_cast<size_t>(copies), found.items[0]);
-        out.items = items;
-        const bool slots = std::ranges::any_of(items, is_slot);
-        const auto all = [&](auto test) { return std::ranges::all_of(items, test); };
-        const auto none = [](const ExportedItem& i) {
-            return std::holds_alternative<std::monostate>(i);
-        };
-        if (kind == c10::TypeKind::TensorType) {
-            if (!all(is_slot)) refuse();
-            out.form = Operand::Form::tensors;
-        } else if (kind == c10::TypeKind::OptionalType) {
-            if (!all([&](const auto& i) { return is_slot(i) || none(i); })) refuse();
-            out.form = Operand::Form::optional_tensors;
-        } else if (kind == c10::TypeKind::IntType || kind == c10::TypeKind::SymIntType) {
-            const auto whole = [](const ExportedItem& i) {
-                return is_slot(i) || std::holds_alternative<int64_t>(i);
-            };
-            if (!all(whole)) refuse();
-            out.form = Operand::Form::integers;
-            if (slots) return;
-            c10::List<int64_t> list;
-            for (const ExportedItem& item : items) list.push_back(std::get<int64_t>(item));
-            out.form = Operand::Form::constant;
-            out.constant = list;
-        } else if (kind == c10::TypeKind::FloatType) {
-            c10::List<double> list;
-            for (const ExportedItem& item : items) {
-                if (slots || !constant_of(item).isScalar()) refuse();
-                list.push_back(constant_of(item).toScalar().toDouble());
-            }
-            out.constant = list;
-        } else if (kind == c10::TypeKind::BoolType) {
-            c10::List<bool> list;
-            for (const ExportedItem& item : items) {
-                if (!std::holds_alternative<bool>(item)) refuse();
-                list.push_back(std::get<bool>(item));
-            }
-            out.constant = list;
-        } else {
-            refuse();
-        }
-    }
-
     /// Calls `use` with every value that a step reads.
     template <class Use>
     void each_use(const Step& step, Use use) const {
@@ -423,7 +203,7 @@ struct Interpreter::Impl {
         std::erase_if(steps, [&](const Step& step) {
             const ExportedNode& node = graph.nodes[step.node];
             if (!node.target.starts_with("torch.ops.aten.add_.")) return false;
-            const ExportedArgument* self = given(node, "self");
+            const ExportedArgument* self = argument_of(node, "self");
             if (self == nullptr || self->list || !is_slot(self->items[0])) return false;
             const int slot = std::get<Slot>(self->items[0]).index;
             const bool single = node.results.size() == 1 && !node.results[0].list;
@@ -499,12 +279,12 @@ struct Interpreter::Impl {
             const std::string plain = split_target(node.target)->plain;
             int view = -1;
             for (const c10::Argument& argument : step.op->schema().arguments()) {
-                const int from = root_of(given(node, argument.name()));
+                const int from = root_of(argument_of(node, argument.name()));
                 if (from < 0 || argument.alias_info() == nullptr) continue;
                 view = from;
                 if (argument.alias_info()->isWrite()) facts.written.insert(from);
             }
-            if (is_dropout(plain)) view = root_of(given(node, "input"));
+            if (is_dropout(plain)) view = root_of(argument_of(node, "input"));
             for (const ExportedResult& result : node.results) {
                 for (const int slot : result.slots) {
                     if (slot >= 0) root[slot] = view;
@@ -520,12 +300,12 @@ struct Interpreter::Impl {
                     const RootOf& root_of) {
         if (plain.find("_norm") == plain.npos) return;
         for (const char* name : {"weight", "bias"}) {
-            const int from = root_of(given(node, name));
+            const int from = root_of(argument_of(node, name));
             if (from >= 0) facts.norms.insert(static_cast<size_t>(from));
         }
         const char* trains = plain == "instance_norm" ? "use_input_stats" : "training";
-        const int mean = root_of(given(node, "running_mean"));
-        const int variance = root_of(given(node, "running_var"));
+        const int mean = root_of(argument_of(node, "running_mean"));
+        const int variance = root_of(argument_of(node, "running_var"));
         if (mean < 0 || variance < 0) return;
         facts.statistics.emplace_back(mean, variance);
         if (!constant_flag(step, trains)) return;
@@ -546,53 +326,11 @@ struct Interpreter::Impl {
         }
     }
 
-    IValue make(const Operand& operand, const std::vector<IValue>& values) const {
-        const auto value = [&](const ExportedItem& item) -> const IValue& {
-            return values[static_cast<size_t>(std::get<Slot>(item).index)];
-        };
-        switch (operand.form) {
-            case Operand::Form::constant:
-                return operand.constant;
-            case Operand::Form::value:
-                return value(operand.items[0]);
-            case Operand::Form::tensor: {
-                const IValue& given = value(operand.items[0]);
-                return given.isScalar() ? as_tensor(given) : given;
-            }
-            case Operand::Form::real:
-                return value(operand.items[0]).toScalar().toDouble();
-            case Operand::Form::tensors: {
-                c10::List<torch::Tensor> list;
-                list.reserve(operand.items.size());
-                for (const ExportedItem& item : operand.items) {
-                    list.push_back(value(item).toTensor());
-                }
-                return list;
-            }
-            case Operand::Form::optional_tensors: {
-                c10::List<std::optional<torch::Tensor>> list;
-                for (const ExportedItem& item : operand.items) {
-                    list.push_back(is_slot(item) ? std::optional(value(item).toTensor())
-                                                 : std::nullopt);
-                }
-                return list;
-            }
-            case Operand::Form::integers: {
-                c10::List<int64_t> list;
-                list.reserve(operand.items.size());
-                for (const ExportedItem& item : operand.items) {
-                    list.push_back(is_slot(item) ? value(item).toInt() : std::get<int64_t>(item));
-                }
-                return list;
-            }
-        }
-        return {};
-    }
-
     void compute(const Step& step, std::vector<IValue>& values, torch::jit::Stack& stack,
                  int64_t* least_normalised) const {
         stack.clear();
-        for (const Operand& operand : step.operands) stack.push_back(make(operand, values));
+        for (const Operand& operand : step.operands)
+            stack.push_back(make_argument(operand, values));
         if (!step.op) {
             std::vector<SymbolValue> numbers;
             for (const IValue& each : stack) numbers.push_back(symbol_of(each));

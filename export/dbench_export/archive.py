@@ -19,9 +19,10 @@ from . import verification
 from .errors import ExportError
 from .graphs import draws
 from .inputs import Input
-from .refusals import draw_targets
+from .losses import Loss, draw_targets
 
 FORMAT = 1  # of the manifest
+LATER_FORMAT = 2  # with auxiliary losses, a loss function, or several inputs
 SCHEMA = 8  # the version of torch.export's documents that DBench reads
 
 
@@ -46,14 +47,14 @@ def _raw(tensor: torch.Tensor) -> bytes:
 
 
 def manifest(module: nn.Module, programs: dict[str, ExportedProgram], source: str, sample: Input,
-             classes: int | None) -> dict[str, Any]:
+             loss: Loss) -> dict[str, Any]:
     """Return what the program must know about the model in addition to its graphs."""
     from . import __version__
-    return {
+    described: dict[str, Any] = {
         "format": FORMAT, "train": "train", "eval": "eval",
         "input": {"kind": sample.kind, "shape": list(sample.shape)},
-        "output": {"index": 0, "classes": classes},
-        "loss": "mse" if classes is None else "cross_entropy",
+        "output": {"index": loss.main, "classes": loss.classes},
+        "loss": "mse" if loss.classes is None else "cross_entropy",
         "source": source,
         "versions": {"dbench-export": __version__, "torch": torch.__version__,
                      "python": platform.python_version()},
@@ -62,15 +63,27 @@ def manifest(module: nn.Module, programs: dict[str, ExportedProgram], source: st
         "random": draws(programs["train"]),
         "sha256": digest(module),
     }
+    if sample.parts:
+        described.update(format=LATER_FORMAT)
+        described["input"]["parts"] = [{"name": part.name, "dtype": part.dtype,
+                                        "shape": list(part.shape)} for part in sample.parts]
+    if loss.function is not None:
+        described.update(format=LATER_FORMAT, loss="graph", loss_graph="loss",
+                         loss_source=loss.source)
+    if loss.weights:
+        described.update(format=LATER_FORMAT,
+                         auxiliary=[{"weight": weight} for weight in loss.weights])
+    return described
 
 
 def checks(numbers: verification.Numbers, sample: Input,
-           classes: int | None) -> tuple[dict[str, Any], dict[str, bytes]]:
+           loss: Loss) -> tuple[dict[str, Any], dict[str, bytes]]:
     """Return the manifest's entry `check`, and the tensors that it names, by entry of the archive.
     They are the module's numbers for one batch, so that others can compare theirs."""
     tensors = {"input": sample.draw(verification.BATCH, verification.SEED),
-               "targets": draw_targets(sample, verification.BATCH, classes, verification.SEED),
-               "training": numbers.training, "evaluation": numbers.evaluations[1]}
+               "targets": draw_targets(sample, verification.BATCH, loss.classes, verification.SEED),
+               "training": numbers.training[loss.main],
+               "evaluation": numbers.evaluations[1][loss.main]}
     described: dict[str, Any] = {
         "batch": verification.BATCH, "seed": verification.SEED, "loss": numbers.loss.item(),
         "gradients": {name: {"sum": each.double().sum().item(), "norm": each.double().norm().item()}

@@ -1,6 +1,7 @@
 """dbench-export: the command line."""
 
 import argparse
+import math
 import os
 import sys
 import tempfile
@@ -18,6 +19,13 @@ examples:
         # a class without arguments; samples are texts of 128 bytes
   dbench-export fit.py:make --input float32[20] -o fit.pt2
         # without --classes: real targets, mean squared error
+  dbench-export fit.py:make --input float32[20] --loss fit.py:quantiles -o fit.pt2
+        # quantiles(outputs, targets) returns the loss
+  dbench-export two.py:make --input left=float32[3,32,32] --input right=float32[3,32,32] \\
+      --classes 2 -o two.pt2
+        # forward(left, right); the data: {"type": "npz", "inputs": ["left", "right"], ...}
+  dbench-export torchvision:googlenet --input float32[3,64,64] --classes 10 \\
+      --auxiliary aux_logits1=0.3 --auxiliary aux_logits2=0.3 -o googlenet.pt2
   dbench-export torchvision:resnet50 --input float32[3,224,224] --classes 1000 -o resnet50.pt2
   dbench-export gpt2/config.json --input int64[256] --classes 50257 -o gpt2.pt2
         # a Hugging Face config; the weights are random
@@ -42,14 +50,21 @@ def parser() -> argparse.ArgumentParser:
                            "torchvision:NAME, or a config.json of Hugging Face")
     main.add_argument("--input", required=True, action="append", metavar="DTYPE[SHAPE]",
                       help="one sample, without the batch: float32[C,H,W] images, float32[D] "
-                           "features, int64[T] tokens")
+                           "features, int64[T] tokens. Several inputs have names: "
+                           "NAME=float32[...], NAME=int64[...]:COUNT or NAME=bool[...], where "
+                           "NAME is an argument of forward() and an array of npz data")
     main.add_argument("--classes", type=int, metavar="N",
                       help="number of classes, or of different tokens. Without it the module "
                            "returns one real number per sample, and the loss is the mean "
                            "squared error")
     main.add_argument("-o", "--output", required=True, metavar="OUT.pt2", help="the file to write")
-    main.add_argument("--loss", choices=("cross_entropy", "mse"),
-                      help="default: cross_entropy with --classes, mse without")
+    main.add_argument("--loss", metavar="LOSS",
+                      help="cross_entropy (default with --classes), mse (default without), or "
+                           "FILE.py:FUNCTION, which receives what forward() returns and the "
+                           "targets, and returns one number or one for each sample")
+    main.add_argument("--auxiliary", action="append", default=[], metavar="NAME=WEIGHT",
+                      help="another output of forward() in train(): the loss of its logits, or the "
+                           "output itself if it is a loss, is added with this weight")
     main.add_argument("--logits", metavar="NAME",
                       help="which output of forward() holds the logits or values: a key of a dict, "
                            "or a position in a tuple")
@@ -60,6 +75,20 @@ def parser() -> argparse.ArgumentParser:
     return main
 
 
+def read_weights(given: list[str]) -> dict[str, float]:
+    """Return the weights of auxiliary losses by the names of their outputs."""
+    weights = {}
+    for text in given:
+        name, equals, number = text.rpartition("=")
+        try:
+            weights[name] = float(number)
+        except ValueError:
+            equals = ""
+        if not equals or not name or not math.isfinite(weights[name]):
+            raise ExportError(f"--auxiliary {text}: it is not NAME=WEIGHT, such as aux=0.3")
+    return weights
+
+
 def export(chosen: argparse.Namespace) -> str:
     """Write the file, and return one line that describes it."""
     try:
@@ -67,17 +96,19 @@ def export(chosen: argparse.Namespace) -> str:
     except (ImportError, OSError) as error:
         raise ExportError(f"Python cannot import torch ({error}): run dbench-export in an "
                           "environment with PyTorch: pip install -e 'export[torch]'") from error
-    from . import archive, graphs, inputs, outputs, refusals, sources, verification
+    from . import archive, graphs, inputs, losses, outputs, refusals, sources, verification
 
-    if len(chosen.input) > 1:
-        raise ExportError("--input: there are several, but data sets supply one tensor: write a "
-                          "module with one input whose forward() makes the others")
     if chosen.classes is not None and chosen.classes < 2:
         raise ExportError("--classes: it must be at least 2: leave it out for real targets")
-    if (chosen.loss or "mse") != "mse" and chosen.classes is None:
+    if chosen.loss == "cross_entropy" and chosen.classes is None:
         raise ExportError("--loss cross_entropy: it needs --classes")
     if chosen.loss == "mse" and chosen.classes is not None:
         raise ExportError("--loss mse: it has no --classes: leave one of them out")
+    auxiliary = read_weights(chosen.auxiliary)
+    own = chosen.loss not in (None, "cross_entropy", "mse")
+    if own and auxiliary:
+        raise ExportError("--auxiliary: a loss function receives all outputs: add the auxiliary "
+                          "losses there, and leave this option out")
     output = Path(chosen.output)
     if output.suffix != ".pt2":
         raise ExportError(f"--output: '{output}' does not end in .pt2")
@@ -85,24 +116,35 @@ def export(chosen: argparse.Namespace) -> str:
         raise ExportError(f"--output: {output.parent} is no folder: make it first")
 
     torch.set_num_threads(1)  # sums of several threads may differ from run to run
-    sample = inputs.read_input(chosen.input[0], chosen.classes)
+    sample = inputs.read_inputs(chosen.input, chosen.classes)
     module = sources.make_module(chosen.source, chosen.classes, sample.kind == "tokens",
                                  chosen.seed)
     refusals.check_parameters(module)
     refusals.check_modules(module)
+    inputs.join_inputs(module, sample)
     example = sample.draw(graphs.BATCH, verification.SEED)
-    others = outputs.reduce_outputs(module, example, chosen.logits)
+    loss = losses.Loss(chosen.classes, sample.kind == "tokens", length=sample.shape[0])
+    if own:
+        loss.source = chosen.loss
+        loss.function = losses.read_function(sources.find_in_file(chosen.loss), chosen.loss)
+    others = outputs.reduce_outputs(module, example, chosen.logits, loss, auxiliary)
     refusals.check_evaluation(module, example)
-    outputs.check_shape(module(example), sample, graphs.BATCH, chosen.classes)
-    unused = refusals.check_training(module, sample, chosen.classes)
+    returned = outputs.tensors_of(module(example))
+    if not own or chosen.classes is not None:
+        outputs.check_shape(returned[loss.main], sample, graphs.BATCH, chosen.classes)
+    outputs.check_rows(module, sample, graphs.BATCH, loss)
+    unused = refusals.check_training(module, sample, loss)
     programs = graphs.export_graphs(module, example)
-    numbers = verification.measure_module(module, sample, chosen.classes)
-    described = archive.manifest(module, programs, chosen.source, sample, chosen.classes)
-    described["check"], entries = archive.checks(numbers, sample, chosen.classes)
+    if own:
+        programs["loss"] = graphs.export_loss(
+            loss, returned, losses.draw_targets(sample, graphs.BATCH, loss.classes, 1))
+    numbers = verification.measure_module(module, sample, loss)
+    described = archive.manifest(module, programs, chosen.source, sample, loss)
+    described["check"], entries = archive.checks(numbers, sample, loss)
     with tempfile.TemporaryDirectory(prefix=".dbench-export-", dir=output.parent) as folder:
         written = Path(folder) / output.name
         archive.write(written, programs, described, entries)
-        verification.compare(module, numbers, archive.read(written), sample, chosen.classes)
+        verification.compare(module, numbers, archive.read(written), sample, loss)
         os.replace(written, output)
     if not chosen.quiet:
         if others:

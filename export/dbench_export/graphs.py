@@ -15,6 +15,7 @@ from torch.export import Dim, ExportedProgram
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from .errors import ExportError, current_place, first_line, is_of_user, place_of
+from .losses import Loss, LossModule
 
 BATCH = 4  # of the example; the graphs accept every size of a batch
 _CONTROL = {"cond", "while_loop", "map", "map_impl", "scan", "associative_scan", "flex_attention"}
@@ -26,17 +27,35 @@ def export_graphs(module: nn.Module, example: torch.Tensor) -> dict[str, Exporte
     programs = {}
     for name in ("train", "eval"):
         module.train(name == "train")
-        programs[name] = _export(module, example)
+        programs[name] = _export(module, (example,), ({0: Dim("batch", min=1)},))
         _check(programs[name])
     return programs
 
 
-def _export(module: nn.Module, example: torch.Tensor) -> ExportedProgram:
+def export_loss(loss: Loss, outputs: tuple[torch.Tensor, ...],
+                targets: torch.Tensor) -> ExportedProgram:
+    """Return the program of the user's loss function. `outputs` and `targets` are an example for
+    BATCH samples."""
+    batch = Dim("batch", min=1)
+    rows = [{0: each.shape[0] // BATCH * batch if each.shape[0] > BATCH else batch} if each.dim()
+            else {} for each in outputs]
+    program = _export(LossModule(loss), ([each.detach() for each in outputs],
+                                         loss.shape_targets(targets)), (rows, {0: batch}))
+    _check(program)
+    random = draws(program)
+    if random:
+        raise ExportError(f"--loss {loss.source}: it draws random numbers ({', '.join(random)}): "
+                          "draw them in forward(), and return them")
+    return program
+
+
+def _export(module: nn.Module, example: tuple[Any, ...], sizes: tuple[Any, ...]) -> ExportedProgram:
     fixed: list[str] = []
     try:
         with _quiet(), _watch_sizes(fixed):
-            return torch.export.export(module, (example,), strict=False,
-                                       dynamic_shapes=({0: Dim("batch", min=1)},))
+            return torch.export.export(module, example, strict=False, dynamic_shapes=sizes)
+    except ExportError:
+        raise
     except Exception as error:
         raise ExportError(_explain(error, fixed)) from error
 

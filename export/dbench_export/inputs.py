@@ -1,13 +1,43 @@
 """The type and shape of one sample, as `--input` gives them."""
 
+import math
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import torch
+from torch import nn
 
 from .errors import ExportError
 
 _FORM = "DTYPE[SHAPE], such as float32[3,32,32] or int64[128]"
+
+
+_NAMED = "NAME=DTYPE[SHAPE], such as ids=int64[32]:1000 or mask=bool[32]"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One of several inputs: an argument of forward(), and an array of the data."""
+
+    name: str
+    dtype: str  # float32, int64 or bool
+    shape: tuple[int, ...]
+    count: int  # whole numbers are smaller than this number
+
+    def draw(self, batch: int, generator: torch.Generator) -> torch.Tensor:
+        """Return random numbers (batch, numbers of a sample)."""
+        shape = (batch, math.prod(self.shape))
+        if self.dtype == "float32":
+            return torch.randn(shape, generator=generator)
+        return torch.randint(self.count, shape, generator=generator).float()
+
+    def restore(self, flat: torch.Tensor) -> torch.Tensor:
+        """Return the argument of forward() from its numbers in a row of features."""
+        each = flat.reshape(flat.shape[0], *self.shape)
+        if self.dtype == "float32":
+            return each
+        return each.to(torch.int64) if self.dtype == "int64" else each != 0
 
 
 @dataclass(frozen=True)
@@ -17,6 +47,7 @@ class Input:
     kind: str  # image, features or tokens, as in the manifest
     shape: tuple[int, ...]
     words: int = 0  # tokens are smaller than this number
+    parts: tuple[Part, ...] = ()  # of features: several inputs, one after another
 
     @property
     def text(self) -> str:
@@ -27,9 +58,55 @@ class Input:
     def draw(self, batch: int, seed: int) -> torch.Tensor:
         """Return random samples: standard normal numbers, or tokens."""
         generator = torch.Generator().manual_seed(seed)
+        if self.parts:
+            return torch.cat([part.draw(batch, generator) for part in self.parts], 1)
         if self.kind == "tokens":
             return torch.randint(self.words, (batch, *self.shape), generator=generator)
         return torch.randn((batch, *self.shape), generator=generator)
+
+
+def read_inputs(texts: list[str], classes: int | None) -> Input:
+    """Return the sample that all `--input` describe: one input, or several inputs with names."""
+    named = [re.match(r"\s*\w+\s*=", text) is not None for text in texts]
+    if len(texts) == 1 and not named[0]:
+        return read_input(texts[0], classes)
+    if not all(named):
+        raise ExportError(f"--input: several inputs need names: write {_NAMED}, where NAME is an "
+                          "argument of forward() and an array of the data")
+    parts = tuple(_read_part(text) for text in texts)
+    if len({part.name for part in parts}) < len(parts):
+        raise ExportError("--input: two inputs have the same name: give each its own name")
+    return Input("features", (sum(math.prod(part.shape) for part in parts),), parts=parts)
+
+
+def _read_part(text: str) -> Part:
+    match = re.fullmatch(r"\s*(\w+)\s*=\s*(\w+)\s*\[([\d\s,]*)\]\s*(?::\s*(\d+)\s*)?", text)
+    if not match:
+        raise ExportError(f"--input: '{text}' is not {_NAMED}")
+    name, dtype, sizes, count = match.groups()
+    shape = tuple(int(size) for size in sizes.split(",") if size.strip())
+    if 0 in shape:
+        raise ExportError(f"--input: '{text}' needs sizes of at least 1, without the batch")
+    if dtype not in ("float32", "int64", "bool"):
+        raise ExportError(f"--input: '{dtype}' is neither float32, int64 nor bool")
+    if (count is not None) != (dtype == "int64") or (count and not 0 < int(count) <= 2**24):
+        raise ExportError(f"--input: '{text}': whole numbers, and only they, need a bound up to "
+                          f"2^24, below which all of them are: write {name}=int64[{sizes}]:COUNT")
+    return Part(name, dtype, shape, int(count or 2))
+
+
+def join_inputs(module: nn.Module, sample: Input) -> None:
+    """Make forward() read the parts of a sample from one tensor of features."""
+    if not sample.parts:
+        return
+    forward, sizes = module.forward, [math.prod(part.shape) for part in sample.parts]
+
+    def joined(features: torch.Tensor) -> Any:
+        flat = features.split(sizes, 1)
+        return forward(**{part.name: part.restore(each)
+                          for part, each in zip(sample.parts, flat)})
+
+    module.forward = joined  # type: ignore[method-assign]
 
 
 def read_input(text: str, classes: int | None) -> Input:

@@ -8,6 +8,7 @@ from torch import nn
 
 from .errors import ExportError, first_line, place_of
 from .inputs import Input
+from .losses import Loss, Structure
 
 
 def leaves(value: Any, name: str = "") -> dict[str, torch.Tensor]:
@@ -49,32 +50,99 @@ def choose(value: Any, wanted: str | None) -> str:
                       "--logits NAME")
 
 
-def reduce_outputs(module: nn.Module, sample: torch.Tensor, wanted: str | None) -> list[str]:
-    """Make forward() return only the logits, in train() and in eval(). Return the names of the
-    other outputs of train(), which DBench does not use."""
-    forward = module.forward
+def tensors_of(value: Any) -> tuple[torch.Tensor, ...]:
+    """Return the tensors in a module's output, in their order."""
+    return tuple(leaves(value).values())
+
+
+def reduce_outputs(module: nn.Module, sample: torch.Tensor, wanted: str | None, loss: Loss,
+                   auxiliary: dict[str, float]) -> list[str]:
+    """Make forward() return only the tensors that the loss needs, in train() and in eval(): the
+    logits, then the auxiliary outputs in train(); or all tensors, if the loss is a function.
+    Return the names of the other outputs of train(), which DBench does not use."""
+    values = {training: _outputs(module, sample, training) for training in (True, False)}
+    if loss.function is not None:
+        _keep_all(module, values, wanted, loss)
+        return []
     chosen, others = {}, []
-    for training in (True, False):
-        module.train(training)
-        state = {name: each.clone() for name, each in module.named_buffers()}
-        with torch.no_grad():
-            value = _run(module, sample)
-            for name, each in module.named_buffers():  # BatchNorm's statistics are still unused
-                each.copy_(state[name])
+    for training, value in values.items():
         only = list(leaves(value)) == [""]  # auxiliary outputs may exist only in train()
         chosen[training] = "" if only and wanted else choose(value, wanted)
         others += [key for key in leaves(value) if training and key != chosen[training]]
-
     if wanted is not None and set(chosen.values()) == {""}:
         raise ExportError(f"--logits: forward() returns one tensor, which has no name '{wanted}': "
                           "leave the option out")
+    for name in auxiliary:
+        if name not in others:
+            raise ExportError(f"--auxiliary {name}: in train() forward() has no other output of "
+                              f"this name: choose from {', '.join(others) or '(none)'}")
+    loss.weights = list(auxiliary.values())
     if chosen != {True: "", False: ""}:
-        @functools.wraps(forward)
-        def logits(*arguments: Any, **named: Any) -> torch.Tensor:
-            return leaves(forward(*arguments, **named))[chosen[module.training]]
+        forward = module.forward
 
-        module.forward = logits  # type: ignore[method-assign]
-    return others
+        @functools.wraps(forward)
+        def reduced(*arguments: Any, **named: Any) -> Any:
+            found = leaves(forward(*arguments, **named))
+            main = found[chosen[module.training]]
+            if not auxiliary or not module.training:
+                return main
+            return (main, *(found[name] for name in auxiliary))
+
+        module.forward = reduced  # type: ignore[method-assign]
+    return [name for name in others if name not in auxiliary]
+
+
+def _keep_all(module: nn.Module, values: dict[bool, Any], wanted: str | None, loss: Loss) -> None:
+    """Make forward() return all tensors as a tuple, and tell the loss their structure."""
+    loss.structure = Structure.of(values[True])
+    found = {training: leaves(value) for training, value in values.items()}
+    shapes = {training: [(name, each.shape, each.dtype) for name, each in all.items()]
+              for training, all in found.items()}
+    if shapes[True] != shapes[False] or loss.structure != Structure.of(values[False]):
+        raise ExportError(f"--loss {loss.source}: forward() returns other outputs in eval() than "
+                          "in train(), but the function must suit both: return the same ones")
+    if len(loss.structure.places) != len(found[True]):
+        raise ExportError(f"--loss {loss.source}: forward() returns a class that hides its "
+                          "tensors: return a tensor, a tuple or a dict")
+    whole = [name for name, each in found[True].items() if not each.is_floating_point()]
+    if whole:
+        raise ExportError(f"--loss {loss.source}: forward() returns whole numbers in "
+                          f"{whole[0] or 'its output'}: return real numbers")
+    if wanted is not None or loss.classes is not None:
+        loss.main = list(found[True]).index(choose(values[True], wanted))
+    forward = module.forward
+
+    @functools.wraps(forward)
+    def flattened(*arguments: Any, **named: Any) -> tuple[torch.Tensor, ...]:
+        return tensors_of(forward(*arguments, **named))
+
+    module.forward = flattened  # type: ignore[method-assign]
+
+
+def _outputs(module: nn.Module, sample: torch.Tensor, training: bool) -> Any:
+    """Return what forward() returns. BatchNorm's statistics stay those of an unused module."""
+    module.train(training)
+    state = {name: each.clone() for name, each in module.named_buffers()}
+    with torch.no_grad():
+        value = _run(module, sample)
+        for name, each in module.named_buffers():
+            each.copy_(state[name])
+    return value
+
+
+def check_rows(module: nn.Module, sample: Input, batch: int, loss: Loss) -> None:
+    """Raise ExportError unless all outputs that the loss needs have rows for each sample, or are
+    one number. Auxiliary outputs have the shape of the logits, or are losses."""
+    outputs = tensors_of(_outputs(module, sample.draw(batch, 1), True))
+    for k, each in enumerate(outputs):
+        if each.dim() and (each.shape[0] % batch or not each.numel()):
+            raise ExportError(f"forward() returns the shape {tuple(each.shape)} for a batch of "
+                              f"{batch}, and the loss reads it: return rows for each sample, or "
+                              "one number")
+        if loss.function is None and k and each.shape not in (outputs[0].shape, (), (batch,)):
+            raise ExportError(f"--auxiliary: its output has the shape {tuple(each.shape)}: it must "
+                              f"have the shape {tuple(outputs[0].shape)} of the logits, or be a "
+                              "loss: one number, or one for each sample")
 
 
 def _run(module: nn.Module, sample: torch.Tensor) -> Any:

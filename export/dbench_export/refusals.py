@@ -4,26 +4,11 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.nn import functional
 
 from .errors import ExportError, current_place, first_line
 from .inputs import Input
-
-
-def mean_loss(output: torch.Tensor, targets: torch.Tensor, classes: int | None) -> torch.Tensor:
-    """Return the loss that DBench trains with: mean cross-entropy, or mean squared error."""
-    if classes is None:
-        return functional.mse_loss(output.flatten(), targets)
-    return functional.cross_entropy(output.flatten(0, -2), targets)
-
-
-def draw_targets(sample: Input, batch: int, classes: int | None, seed: int) -> torch.Tensor:
-    """Return random targets: one per sample, or one per token."""
-    generator = torch.Generator().manual_seed(seed + 1)
-    if classes is None:
-        return torch.randn(batch, generator=generator)
-    count = batch * (sample.shape[0] if sample.kind == "tokens" else 1)
-    return torch.randint(classes, (count,), generator=generator)
+from .losses import Loss, draw_targets
+from .outputs import tensors_of
 
 
 def check_parameters(module: nn.Module) -> None:
@@ -116,15 +101,15 @@ class _DrawPlace(torch.utils._python_dispatch.TorchDispatchMode):
         return function(*args, **(kwargs or {}))
 
 
-
-def check_training(module: nn.Module, sample: Input, classes: int | None) -> list[str]:
+def check_training(module: nn.Module, sample: Input, loss_of: Loss) -> list[str]:
     """Raise ExportError if one step of training is not possible. Return the names of parameters
     without a gradient. The module has the same tensors afterwards."""
     before = {name: each.detach().clone() for name, each in module.named_buffers()}
     module.train()
-    loss = mean_loss(module(sample.draw(4, 1)), draw_targets(sample, 4, classes, 1), classes)
+    loss = loss_of(tensors_of(module(sample.draw(4, 1))),
+                   draw_targets(sample, 4, loss_of.classes, 1))
     if loss.grad_fn is None:
-        raise ExportError("forward(): its output does not depend on parameters: remove detach() "
+        raise ExportError("forward(): its loss does not depend on parameters: remove detach() "
                           "and torch.no_grad()")
     check_backward(loss)
     try:

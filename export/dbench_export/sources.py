@@ -5,6 +5,7 @@ import importlib.util
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -36,6 +37,12 @@ def make_module(source: str, classes: int | None, tokens: bool, seed: int) -> nn
 
 
 def _of_file(source: str) -> Callable[[], nn.Module]:
+    found = find_in_file(source)
+    return (lambda: found) if isinstance(found, nn.Module) else found
+
+
+def find_in_file(source: str) -> Any:
+    """Return what FILE.py:NAME names."""
     name, colon, function = source.rpartition(":")
     if not colon or not name.endswith(".py") or not function.isidentifier():
         raise ExportError(f"{source}: it is not FILE.py:FUNCTION, torchvision:NAME or a "
@@ -63,7 +70,7 @@ def _of_file(source: str) -> Callable[[], nn.Module]:
                    and getattr(value, "__module__", "") == python.__name__]
         raise ExportError(f"{name}: it has no {function}: choose from "
                           f"{', '.join(defined) or 'none'}")
-    return (lambda: found) if isinstance(found, nn.Module) else found
+    return found
 
 
 def _of_torchvision(name: str, classes: int | None) -> Callable[[], nn.Module]:

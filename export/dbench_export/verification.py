@@ -13,7 +13,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from .errors import ExportError, first_line, place_of
 from .graphs import place_of_node
 from .inputs import Input
-from .refusals import draw_targets, mean_loss
+from .losses import Loss, Outputs, draw_targets
+from .outputs import tensors_of
 
 SEED, BATCH = 1, 3
 _SHOWN = 4  # names of tensors in a message
@@ -23,51 +24,55 @@ _SHOWN = 4  # names of tensors in a message
 class Numbers:
     """All that one batch of a module or a graph gives."""
 
-    evaluations: list[torch.Tensor] = field(default_factory=list)  # of batches of 1, 3 and 7
-    training: torch.Tensor = field(default_factory=lambda: torch.empty(0))
+    evaluations: list[Outputs] = field(default_factory=list)  # of batches of 1, 3 and 7
+    training: Outputs = ()
     loss: torch.Tensor = field(default_factory=lambda: torch.empty(0))
     gradients: dict[str, torch.Tensor | None] = field(default_factory=dict)
     buffers: dict[str, torch.Tensor] = field(default_factory=dict)
 
 
-Forward = Callable[[bool, torch.Tensor], torch.Tensor]  # (training, inputs) -> outputs
+Forward = Callable[[bool, torch.Tensor], Outputs]  # (training, inputs) -> outputs
+LossOf = Callable[[Outputs, torch.Tensor], torch.Tensor]  # (outputs, targets) -> mean loss
 
 
 def measure(forward: Forward, parameters: dict[str, torch.Tensor],
-            buffers: dict[str, torch.Tensor], sample: Input, classes: int | None) -> Numbers:
+            buffers: dict[str, torch.Tensor], sample: Input, loss_of: LossOf,
+            classes: int | None) -> Numbers:
     """Return the numbers of one model, whose tensors the arguments are. The batches, the targets
     and dropout follow from SEED."""
     numbers = Numbers()
     for batch in (1, BATCH, 7):
         # Under torch.no_grad() modules such as nn.MultiheadAttention call other operators.
-        numbers.evaluations.append(forward(False, sample.draw(batch, SEED)).detach())
+        outputs = forward(False, sample.draw(batch, SEED))
+        numbers.evaluations.append(tuple(each.detach() for each in outputs))
     torch.manual_seed(SEED)
-    output = forward(True, sample.draw(BATCH, SEED))
-    loss = mean_loss(output, draw_targets(sample, BATCH, classes, SEED), classes)
+    outputs = forward(True, sample.draw(BATCH, SEED))
+    loss = loss_of(outputs, draw_targets(sample, BATCH, classes, SEED))
     loss.backward()
-    numbers.training, numbers.loss = output.detach(), loss.detach()
+    numbers.training = tuple(each.detach() for each in outputs)
+    numbers.loss = loss.detach()
     numbers.gradients = {name: each.grad for name, each in parameters.items()}
     numbers.buffers = dict(buffers)
     return numbers
 
 
-def measure_module(module: nn.Module, sample: Input, classes: int | None) -> Numbers:
+def measure_module(module: nn.Module, sample: Input, loss: Loss) -> Numbers:
     """Return the numbers of the user's module. The module has the same tensors afterwards."""
     parameters, buffers = dict(module.named_parameters()), dict(module.named_buffers())
     held = {**parameters, **buffers}
     before = {name: each.detach().clone() for name, each in held.items()}
 
-    def forward(training: bool, inputs: torch.Tensor) -> torch.Tensor:
+    def forward(training: bool, inputs: torch.Tensor) -> Outputs:
         module.train(training)
         try:
-            return module(inputs)
+            return tensors_of(module(inputs))
         except Exception as error:
             raise ExportError(f"{place_of(error) or 'forward()'}: the module fails on a batch of "
                               f"{len(inputs)} ({first_line(error)}): it must accept batches of "
                               "every size") from error
 
     try:
-        numbers = measure(forward, parameters, buffers, sample, classes)
+        numbers = measure(forward, parameters, buffers, sample, loss, loss.classes)
         numbers.buffers = {name: each.clone() for name, each in buffers.items()}
         return numbers
     finally:
@@ -94,19 +99,21 @@ class Graphs:
                                  for key, value in program.constants.items()}
                           for name, program in programs.items()}
 
-    def forward(self, training: bool, inputs: torch.Tensor) -> torch.Tensor:
-        """Return the output of one of the two graphs."""
-        name = "train" if training else "eval"
-        program, given = self.programs[name], []
+    def forward(self, training: bool, inputs: torch.Tensor) -> Outputs:
+        """Return the outputs of one of the two graphs."""
+        return self.run("train" if training else "eval", inputs)
+
+    def run(self, name: str, *inputs: torch.Tensor) -> Outputs:
+        """Return the outputs of a graph."""
+        program, given, users = self.programs[name], [], iter(inputs)
         for each in program.graph_signature.input_specs:
             if each.target is None:
-                given.append(inputs)
+                given.append(next(users))
             elif each.target in self.tensors:
                 given.append(self.tensors[each.target])
             else:
                 given.append(self.constants[name][each.target])
-        (output,) = _Watched(program.graph_module, self).run(*given)
-        return output
+        return tuple(_Watched(program.graph_module, self).run(*given))
 
 
 class _Watched(torch.fx.Interpreter):
@@ -121,26 +128,36 @@ class _Watched(torch.fx.Interpreter):
         return super().run_node(node)
 
 
-def measure_graphs(graphs: Graphs, names: list[str], sample: Input,
-                   classes: int | None) -> Numbers:
+def measure_graphs(graphs: Graphs, names: list[str], sample: Input, loss: Loss) -> Numbers:
     """Return the numbers of a file's graphs. `names` are those of the module's parameters."""
     parameters = {name: graphs.tensors[name] for name in names}
     buffers = {name: each for name, each in {**graphs.constants["train"], **graphs.tensors}.items()
                if name not in parameters and isinstance(each, torch.Tensor)}
-    return measure(graphs.forward, parameters, buffers, sample, classes)
+
+    def loss_of(outputs: Outputs, targets: torch.Tensor) -> torch.Tensor:
+        if loss.function is None:
+            return loss(outputs, targets)
+        return graphs.run("loss", *outputs, loss.shape_targets(targets))[0].mean()
+
+    return measure(graphs.forward, parameters, buffers, sample, loss_of, loss.classes)
 
 
 def compare(module: nn.Module, expected: Numbers, programs: dict[str, ExportedProgram],
-            sample: Input, classes: int | None) -> None:
+            sample: Input, loss: Loss) -> None:
     """Raise ExportError if numbers of the graphs differ in any bit from the module's, which are
     `expected`."""
     graphs = Graphs(programs)
-    found = measure_graphs(graphs, list(expected.gradients), sample, classes)
+    found = measure_graphs(graphs, list(expected.gradients), sample, loss)
     for k, batch in enumerate((1, BATCH, 7)):
-        if not same(expected.evaluations[k], found.evaluations[k]):
+        if not all_same(expected.evaluations[k], found.evaluations[k]):
             raise ExportError(_first_difference(module, programs, sample, False, batch))
-    if not same(expected.training, found.training):
+    if not all_same(expected.training, found.training):
         raise ExportError(_first_difference(module, programs, sample, True, BATCH))
+    if not same(expected.loss, found.loss):
+        raise ExportError(f"--loss {loss.source}: the graph of the function computes "
+                          f"{found.loss.item():.9g} and the function {expected.loss.item():.9g} "
+                          "(numbers that Python computed during the export are constants in the "
+                          "graph): compute them from tensors, and draw no random numbers")
     wrong = [name for name, each in expected.gradients.items()
              if not same(each, found.gradients[name])]
     if wrong:
@@ -161,6 +178,11 @@ def same(a: torch.Tensor | None, b: torch.Tensor | None) -> bool:
         return a is b
     return (a.shape == b.shape and a.dtype == b.dtype
             and torch.allclose(a, b, rtol=0, atol=0, equal_nan=True))
+
+
+def all_same(a: Outputs, b: Outputs) -> bool:
+    """Return True if all tensors are the same."""
+    return len(a) == len(b) and all(map(same, a, b))
 
 
 def _some(names: list[str]) -> str:

@@ -238,6 +238,20 @@ Result check_smoothing_gradient(const Facts& f) {
                    "leave it out, or choose the algorithm dsgd"};
 }
 
+Result check_smoothing_loss(const Facts& f) {
+    if (!f.passes || !f.model || !f.passes->smooths_labels || !f.model->own_loss) return {};
+    return Problem{"/label_smoothing",
+                   "changes the cross-entropy (the model has a loss function of its own)",
+                   "leave it out, and smooth the labels in that function"};
+}
+
+Result check_own_loss(const Facts& f) {
+    if (!f.model || !f.model->own_loss || !f.traits.linearises) return {};
+    return Problem{"/model",
+                   "has a loss function of its own (" + f.algorithm + " uses squared errors)",
+                   "export it without a loss function, or choose the algorithm dsgd"};
+}
+
 Result check_number_of_parts(const Facts& f) {
     if (!f.passes || !f.data || f.passes->parts == 1 || f.data->ragged) return {};
     const std::string size = text_of(f.data->batch_size);
@@ -540,6 +554,10 @@ const std::vector<Rule>& compatibility_rules() {
         {"smoothed classes", "label smoothing requires data with classes", check_smoothing_classes},
         {"smoothed gradient", "label smoothing requires an algorithm that uses gradients",
          check_smoothing_gradient},
+        {"smoothed loss", "label smoothing requires the cross-entropy of DBench",
+         check_smoothing_loss},
+        {"own loss", "an algorithm that linearises the model requires one without a loss function",
+         check_own_loss},
         {"parts", "a batch has at least as many samples as parts", check_number_of_parts},
         {"gradient of parts",
          "accumulation requires an algorithm that uses a batch for its gradient only",

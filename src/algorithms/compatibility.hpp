@@ -72,6 +72,7 @@ struct ModelFacts {
     int64_t normalised_values = 0;
     std::string unstacked = {};  ///< Why it cannot, if the reason is known.
     bool fixed_start = false;    ///< The initial parameters are given, not drawn.
+    bool own_loss = false;       ///< It has a loss function of its own.
 };
 
 /// The training data and its minibatches.

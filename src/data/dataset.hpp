@@ -97,8 +97,10 @@ struct DataSets {
     /// Digests of everything that was read, for provenance and for comparing ranks. Together they
     /// differ if any sample or label differs.
     std::vector<base::InputDigest> checksums;
-    int64_t threads = 1;                     ///< Threads per rank that make batches.
-    std::vector<std::string> classes = {};   ///< Names of the classes; empty: they are numbers.
+    int64_t threads = 1;                    ///< Threads per rank that make batches.
+    std::vector<std::string> classes = {};  ///< Names of the classes; empty: they are numbers.
+    /// The names of the arrays of which a sample consists, if the spec names them.
+    std::vector<std::string> inputs = {};
     std::vector<std::string> warnings = {};  ///< Remarks on the contents, such as missing classes.
 };
 

@@ -176,6 +176,14 @@ const std::vector<Example>& examples() {
         {"smoothed gradient", "ntk_dfl",
          [](Facts& f) { f.passes = PassFacts{.smooths_labels = true}; }, with("dsgd"),
          "/label_smoothing", "uses none"},
+        {"smoothed loss", "dsgd",
+         [](Facts& f) {
+             f.passes = PassFacts{.smooths_labels = true};
+             f.model = ModelFacts{.own_loss = true};
+         },
+         [](Facts& f) { f.model->own_loss = false; }, "/label_smoothing", "in that function"},
+        {"own loss", "ntk_dfl", [](Facts& f) { f.model = ModelFacts{.own_loss = true}; },
+         with("dsgd"), "/model", "squared errors"},
         {"parts", "dsgd",
          [](Facts& f) {
              f.passes = PassFacts{.parts = 4};

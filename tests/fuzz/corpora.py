@@ -179,6 +179,12 @@ def exported():
     graph = exported_archive.Graph({"fc.weight": "parameter"})
     graph.add("linear.default", "out", input="x", weight="w_fc_weight", bias=None)
     return {"good": good, "network": exported_archive.network(width=2, size=4),
+            "loss": exported_archive.linear(
+                classes=2, shape=(1, 2, 2), loss=lambda graph: graph.add(
+                    "cross_entropy_loss.default", "loss", self="y", target="t", reduction=0)),
+            "auxiliary": exported_archive.linear(
+                classes=2, shape=(1, 2, 2), auxiliary=[0.5],
+                edit=lambda graph: graph.outputs.append("out")),
             "cut": good[:-30], "half": good[:len(good) // 2], "start": good[:40],
             "end": b"PK" + good[-22:], "graph": json.dumps(graph.document()).encode(),
             "deep": b"[" * 1000, "null": b"null", "empty": b"",

@@ -34,12 +34,13 @@ def tensor(array, trains):
 
 
 class Graph:
-    """One graph. `weights` maps names of parameters and of buffers to their kinds."""
+    """One graph. `weights` maps names of parameters and of buffers to their kinds; `given` are the
+    names of the user's inputs, and `outputs` those of further results."""
 
-    def __init__(self, weights, batch=None):
-        self.nodes, self.values, self.output = [], {}, None
-        self.inputs = [{"user_input": {"arg": {"as_tensor": {"name": "x"}}}}]
-        self.batch = batch
+    def __init__(self, weights, batch=None, given=("x",)):
+        self.nodes, self.values, self.output, self.outputs = [], {}, None, []
+        self.inputs = [{"user_input": {"arg": {"as_tensor": {"name": name}}}} for name in given]
+        self.batch, self.given = batch, given
         for name, kind in weights.items():
             spec = {"arg": {"name": self.slot(name)}, f"{kind}_name": name}
             self.inputs.append({kind: {**spec, "persistent": True} if kind == "buffer" else spec})
@@ -62,16 +63,21 @@ class Graph:
         first = {"as_int": self.batch} if self.batch else {
             "as_expr": {"expr_str": "Symbol('s77', positive=True, integer=True)"}}
         return {"graph_module": {
-            "graph": {"nodes": self.nodes, "tensor_values": {"x": {"sizes": [first]}}},
+            "graph": {"nodes": self.nodes, "tensor_values": {
+                name: {"sizes": [first]} for name in self.given}},
             "signature": {"input_specs": self.inputs, "output_specs": [
-                {"user_output": {"arg": {"as_tensor": {"name": self.output}}}}]}},
+                {"user_output": {"arg": {"as_tensor": {"name": name}}}}
+                for name in [self.output, *self.outputs]]}},
             "range_constraints": {"s77": {"min_val": 1, "max_val": None}},
             "schema_version": {"major": 8, "minor": 17}, "torch_version": "2.11.0"}
 
 
-def pack(train, evaluate, arrays, manifest, parameters, changes=None):
+def pack(train, evaluate, arrays, manifest, parameters, changes=None, loss=None):
     """Return the bytes of a file. `changes` maps names of entries to functions of their bytes."""
     config, entries = {}, {}
+    if loss:
+        entries["models/loss.json"] = json.dumps(loss.document()).encode()
+        manifest = {**manifest, "format": 2, "loss": "graph", "loss_graph": "loss"}
     for k, (name, array) in enumerate(arrays.items()):
         trains = name in parameters
         config[name] = {"path_name": f"weight_{k}", "is_param": trains, "use_pickle": False,
@@ -100,8 +106,10 @@ def manifest_of(kind, shape, classes, loss="cross_entropy"):
             "loss": loss}
 
 
-def linear(classes=10, shape=(3, 32, 32), seed=0, changes=None, edit=None, batch=None):
-    """A linear layer on the flattened input. `edit` changes both graphs."""
+def linear(classes=10, shape=(3, 32, 32), seed=0, changes=None, edit=None, batch=None, loss=None,
+           auxiliary=None):
+    """A linear layer on the flattened input. `edit` changes both graphs. `loss` makes the loss from
+    a graph with the inputs y and t; `auxiliary` are weights of further outputs."""
     random, inputs = np.random.default_rng(seed), int(np.prod(shape))
     arrays = {"fc.weight": random.normal(0, 0.02, (classes, inputs)).astype("float32"),
               "fc.bias": np.zeros(classes, "float32")}
@@ -113,7 +121,14 @@ def linear(classes=10, shape=(3, 32, 32), seed=0, changes=None, edit=None, batch
         if edit:
             edit(graph)
         graphs.append(graph)
-    return pack(*graphs, arrays, manifest_of("image", list(shape), classes), set(arrays), changes)
+    function = None
+    if loss:
+        function = Graph({}, given=("y", *(f"y{k}" for k in range(len(graphs[0].outputs))), "t"))
+        loss(function)
+    manifest = manifest_of("image", list(shape), classes)
+    if auxiliary:
+        manifest.update(format=2, auxiliary=[{"weight": weight} for weight in auxiliary])
+    return pack(*graphs, arrays, manifest, set(arrays), changes, function)
 
 
 def network(width=4, classes=10, size=32, dropout=0.3, seed=0, changes=None):

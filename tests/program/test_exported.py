@@ -102,6 +102,45 @@ def test_replicas_together_compute_what_they_compute_alone(dbench):
     assert "change the buffer norm.running_mean of one replica" in refused
 
 
+def cross_entropy(graph, reduction=0):
+    graph.add("cross_entropy_loss.default", "loss", self="y", target="t", reduction=reduction)
+
+
+def test_a_loss_function_computes_what_the_built_in_loss_does(dbench):
+    """The file has the cross-entropy of each sample, or its mean, as a graph."""
+    losses = {}
+    for name, loss in (("none", None), ("each", cross_entropy),
+                       ("mean", lambda graph: cross_entropy(graph, 1))):
+        write(dbench, archive.linear(loss=loss))
+        run = dbench.run(dbench.spec(SHORT, precision="float64"), f"{name}.h5")
+        losses[name] = read(run, "iterations/train_loss"), read(run, "evaluations/mean_loss")
+    for name in ("each", "mean"):
+        for found, expected in zip(losses[name], losses["none"]):
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+    refused = dbench("check", dbench.spec(SHORT, stacking="batched"), expect=2).stderr
+    assert "the loss function of the exported model returns one number for a batch" in refused
+    write(dbench, archive.linear(loss=cross_entropy))
+    for way in ("off", "batched"):
+        run = dbench.run(dbench.spec(SHORT, stacking=way), f"{way}.h5")
+        np.testing.assert_allclose(read(run, "iterations/train_loss"), losses["none"][0], rtol=1e-4)
+
+
+def test_an_auxiliary_loss_is_added_in_training_only(dbench):
+    """The further output is the logits again, so that half the learning rate gives the same run."""
+    def twice(graph):
+        graph.outputs.append("out")
+
+    write(dbench, archive.linear(edit=twice, auxiliary=[1.0]))
+    changes = {"precision": "float64", "optimizer": {"type": "sgd", "lr": 0.05}}
+    own = dbench.run(dbench.spec({**SHORT, **changes}), "own.h5")
+    write(dbench, archive.linear())
+    changes["optimizer"]["lr"] = 0.1
+    plain = dbench.run(dbench.spec({**SHORT, **changes}), "plain.h5")
+    for name, factor in (("iterations/train_loss", 2), ("evaluations/mean_loss", 1),
+                         ("iterations/train_accuracy", 1)):
+        np.testing.assert_allclose(read(own, name), factor * read(plain, name), rtol=1e-9)
+
+
 def node(name, **given):
     return lambda graph: graph.add(name, "more", **given)
 
@@ -159,6 +198,28 @@ WRONG = {
                  "changes the parameter fc.bias in place"),
     "random": (archive.linear(edit=node("rand_like.default", self="out")),
                "draws random numbers"),
+    "loss of classes": (archive.linear(loss=lambda graph: graph.add("argmax.default", "most",
+                                                                    self="y")),
+                        "returns whole numbers"),
+    "loss of a part": (archive.linear(loss=lambda graph: graph.add(
+        "slice.Tensor", "part", self="y", dim=0, start=0, end=1)),
+        "returns neither one number nor one for each sample"),
+    "loss that draws": (archive.linear(loss=lambda graph: graph.add("rand_like.default", "drawn",
+                                                                    self="y")),
+                        "draws random numbers"),
+    "loss of the unknown": (archive.linear(loss=lambda graph: graph.add("no_such.default", "lost",
+                                                                        self="y")),
+                            "does not have (torch.ops.aten.no_such.default)"),
+    "loss without a graph": (archive.linear(loss=cross_entropy, changes={
+        "models/loss.json": lambda _: None}), "holds no models/loss.json"),
+    "auxiliary output": (archive.linear(auxiliary=[0.5]), "has no output 1"),
+    "auxiliary weight": (archive.linear(auxiliary=["NaN"]), "has a weight without end"),
+    "auxiliary shape": (archive.linear(auxiliary=[0.5], edit=lambda graph:
+                                       graph.outputs.append("flat")),
+                        "neither in the shape of the logits nor as a loss"),
+    "format": (archive.linear(changes={"extra/dbench.json": replaced('"format": 1',
+                                                                     '"format": 3')}),
+               "is neither 1 nor 2"),
 }
 
 

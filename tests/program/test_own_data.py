@@ -92,6 +92,35 @@ def test_numbers_are_taken_as_they_are(dbench, trained):
         assert found[0, 0] == pytest.approx(gradient_norm(x, y), rel=1e-5)
 
 
+def test_training_and_test_images_may_have_different_memory_orders(dbench, trained):
+    x, y = RANDOM.normal(size=(12, 3, SIDE, SIDE)), np.arange(12) % CLASSES
+    found = []
+    for k, (train, test) in enumerate([(x, x), (x.transpose(0, 2, 3, 1), x)]):
+        np.savez(dbench.folder / f"{k}.npz", x_train=np.ascontiguousarray(train), y_train=y,
+                 x_test=test, y_test=y)
+        found.append(read(trained({"type": "npz", "train": f"{k}.npz"}, f"{k}.h5"),
+                          "evaluations/mean_loss"))
+    assert np.array_equal(*found)
+
+
+def test_several_inputs_are_one_list_of_numbers(dbench, trained):
+    ids, mask = RANDOM.integers(0, 9, (12, 4)), RANDOM.integers(0, 2, (12, 2, 2)).astype(bool)
+    rest, y = RANDOM.normal(size=12).astype("f4"), np.arange(12) % CLASSES
+    whole = np.concatenate([ids, mask.reshape(12, 4), rest[:, None]], 1)
+    np.savez(dbench.folder / "own.npz", ids=ids, mask=mask, rest=rest, y=y)
+    np.savez(dbench.folder / "x.npz", x=whole, y=y)
+    files = {name: {"type": "npz", "train": f"{name}.npz", "test": f"{name}.npz"}
+             for name in ("own", "x")}
+    own = trained({**files["own"], "inputs": ["ids", "mask", "rest"]}, "own.h5")
+    assert differences(own, trained(files["x"], "x.h5")) == []
+    for inputs, words in ((["ids", "lost"], "no array lost"), ([], "/data/inputs: must be null or"),
+                          ("ids", "/data/inputs: must be null or"), (["ids", 3], "/data/inputs")):
+        refused(dbench, {**files["own"], "inputs": inputs}, words)
+    np.savez(dbench.folder / "own.npz", ids=ids + (1 << 24), mask=mask[:7], rest=rest, y=y)
+    refused(dbench, {**files["own"], "inputs": ["ids", "rest"]}, "at most 2^24")
+    refused(dbench, {**files["own"], "inputs": ["rest", "mask"]}, "for 7 samples in mask")
+
+
 def test_real_targets(dbench):
     x = RANDOM.normal(size=(40, 4))
     y = x @ np.array([1.0, -2, 3, 0.5])

@@ -1,5 +1,5 @@
 // The data set npz: arrays of the user in .npz files of NumPy; x holds the samples, y their labels
-// or targets.
+// or targets. With `inputs`, several arrays hold the parts of a sample.
 
 #include <algorithm>
 #include <cmath>
@@ -33,6 +33,12 @@ struct Array {
     NpyArray array;
 
     int64_t length() const { return static_cast<int64_t>(array.shape.at(0)); }
+    /// Numbers of one sample.
+    int64_t features() const {
+        int64_t all = 1;
+        for (size_t k = 1; k < array.shape.size(); ++k) all *= static_cast<int64_t>(array.shape[k]);
+        return all;
+    }
     [[noreturn]] void refuse(const std::string& problem) const {
         throw UserError(key + ": " + path + ": " + problem);
     }
@@ -64,25 +70,35 @@ Array array_of(const Zip& file, const std::string& key, const std::vector<std::s
 }
 
 struct Split {
-    Array x, y;
+    std::vector<Array> inputs;  ///< x, or the arrays that `inputs` names.
+    Array y;
+
+    const Array& x() const { return inputs.front(); }
 };
 
-Split read_split_npz(const Zip& file, const std::string& split, bool own_file) {
+Split read_split_npz(const Zip& file, const std::string& split, bool own_file,
+                     const std::vector<std::string>& inputs) {
     const auto names = [&](const std::string& array) {
         std::vector<std::string> all{array + "_" + split};
         if (own_file) all.insert(all.begin(), array);
         return all;
     };
     const std::string key = "/data/" + (own_file ? split : std::string("train"));
-    Split out{array_of(file, key, names("x")), array_of(file, key, names("y"))};
+    std::vector<Array> read;
+    for (const std::string& name : inputs.empty() ? std::vector<std::string>{"x"} : inputs) {
+        read.push_back(array_of(file, key, names(name)));
+    }
+    Split out{std::move(read), array_of(file, key, names("y"))};
     const auto& shape = out.y.array.shape;
     if (shape.size() > 2 || (shape.size() == 2 && shape[1] != 1)) {
         out.y.refuse(
             "has more than one number per sample: save labels as whole numbers, y.argmax(1)");
     }
-    if (out.y.length() != out.x.length()) {
+    for (size_t k = 0; k < out.inputs.size(); ++k) {
+        if (out.y.length() == out.inputs[k].length()) continue;
         out.y.refuse("has " + std::to_string(out.y.length()) + " entries for " +
-                     std::to_string(out.x.length()) + " samples in x");
+                     std::to_string(out.inputs[k].length()) + " samples in " +
+                     (inputs.empty() ? "x" : inputs[k]));
     }
     return out;
 }
@@ -176,6 +192,37 @@ std::shared_ptr<const Dataset> numbers_of(const Array& x, const Shape& shape,
     return number_set(std::move(values), shape.lengths, std::move(targets), classes);
 }
 
+/// Returns the set whose samples are lists of features: the elements of all arrays, one array after
+/// another.
+std::shared_ptr<const Dataset> joined_set(const std::vector<Array>& inputs,
+                                          std::vector<double> targets, int64_t classes) {
+    constexpr double kMostExact = 1 << 24;  // Larger whole numbers are rounded in float32.
+    const int64_t samples = inputs.front().length();
+    int64_t features = 0;
+    for (const Array& each : inputs) features += each.features();
+    if (samples > 0 && features > static_cast<int64_t>(kMostNumbers) / samples) {
+        inputs.front().refuse("holds too many numbers together with the other inputs");
+    }
+    std::vector<double> values(static_cast<size_t>(samples * features));
+    int64_t first = 0;
+    for (const Array& each : inputs) {
+        const auto read = each.array.reader();
+        const auto width = static_cast<int64_t>(each.array.width()), own = each.features();
+        for (int64_t k = 0; k < samples * own; ++k) {
+            const double value = read(each.array.data.data() + k * width);
+            const std::string sample = "sample " + std::to_string(k / own);
+            if (!std::isfinite(value)) each.refuse(sample + " holds a number that is not finite");
+            if (!each.array.real() && std::abs(value) > kMostExact) {
+                each.refuse(sample + " holds " + std::to_string(static_cast<int64_t>(value)) +
+                            ", but whole numbers of inputs are at most 2^24: save them as floats");
+            }
+            values[static_cast<size_t>(k / own * features + first + k % own)] = value;
+        }
+        first += own;
+    }
+    return number_set(std::move(values), {features}, std::move(targets), classes);
+}
+
 void refuse_of_numbers(const DataSpec& common, const Array& x) {
     const std::string why =
         " is for images of bytes, but " + x.path + " is of type " + x.array.kind + ": ";
@@ -189,9 +236,26 @@ struct NpzSpec {
     std::string train;
     std::optional<std::string> test;  ///< Empty: the file of `train`.
     ChannelOrder layout;
+    std::vector<std::string> inputs;  ///< Names of arrays; empty: x.
 
     static const base::Section<NpzSpec>& section();
 };
+
+Json resolve_inputs(const Json& given, const std::string& pointer) {
+    const auto text = [](const Json& each) {
+        return each.is_string() && !each.get<std::string>().empty();
+    };
+    if (!given.is_null() &&
+        (!given.is_array() || given.empty() || !std::ranges::all_of(given, text))) {
+        throw UserError(pointer + ": must be null or a list of names of arrays (found " +
+                        base::short_text(given) + "): write for example [\"ids\", \"mask\"]");
+    }
+    return given;
+}
+
+void set_inputs(NpzSpec& spec, const Json& value) {
+    if (value.is_array()) spec.inputs = value.get<std::vector<std::string>>();
+}
 
 const base::Section<NpzSpec>& NpzSpec::section() {
     static const base::Section<NpzSpec> keys{
@@ -210,6 +274,12 @@ const base::Section<NpzSpec>& NpzSpec::section() {
              ChannelOrder::automatic,
              "of images: (N, C, H, W) or (N, H, W, C); auto: by the axis of length 1 or 3"),
          &NpzSpec::layout},
+        {Parameter::any("inputs", "null",
+                        "arrays that replace x, for an exported model with several inputs; null: x",
+                        resolve_inputs)
+             .shaped(R"({"anyOf": [{"type": "null"}, {"type": "array", "minItems": 1,)"
+                     R"( "items": {"type": "string", "minLength": 1}}]})"),
+         set_inputs},
     };
     return keys;
 }
@@ -220,13 +290,16 @@ DataSets make_npz(const NpzSpec& spec, const DataSpec& common, const DataContext
     std::optional<Zip> other;
     if (own_file) other.emplace(*spec.test);
     const Zip& test_file = own_file ? *other : train_file;
-    const Split train = read_split_npz(train_file, "train", own_file);
-    const Split test = read_split_npz(test_file, "test", own_file);
+    const Split train = read_split_npz(train_file, "train", own_file, spec.inputs);
+    const Split test = read_split_npz(test_file, "test", own_file, spec.inputs);
 
-    const Shape shape = shape_of(train.x, spec.layout);
-    if (shape_of(test.x, spec.layout).lengths != shape.lengths ||
-        test.x.array.kind != train.x.array.kind) {
-        test.x.refuse("differs from the training samples in shape or type");
+    for (size_t k = 0; k < spec.inputs.size(); ++k) {
+        const NpyArray &trained = train.inputs[k].array, &tested = test.inputs[k].array;
+        if (!std::equal(trained.shape.begin() + 1, trained.shape.end(), tested.shape.begin() + 1,
+                        tested.shape.end()) ||
+            trained.kind != tested.kind) {
+            test.inputs[k].refuse("differs from the training samples in shape or type");
+        }
     }
     auto [labels, classes] = targets_of(train.y);
     auto [test_labels, test_classes] = targets_of(test.y);
@@ -246,16 +319,28 @@ DataSets make_npz(const NpzSpec& spec, const DataSpec& common, const DataContext
                                         file->path());
         }
     }
-    if (train.x.array.kind == "u1" && shape.image() && classes > 0) {
-        Images images = images_of(train.x, shape, labels);
-        const auto normalization = chosen_normalization(common.normalize, measured(images));
-        sets.train = image_set(std::move(images), classes, normalization);
-        sets.test = image_set(images_of(test.x, shape, test_labels), classes, normalization);
+    if (!spec.inputs.empty()) {
+        refuse_of_numbers(common, train.x());
+        sets.train = joined_set(train.inputs, std::move(labels), classes);
+        sets.test = joined_set(test.inputs, std::move(test_labels), classes);
+        sets.inputs = spec.inputs;
         return sets;
     }
-    refuse_of_numbers(common, train.x);
-    sets.train = numbers_of(train.x, shape, std::move(labels), classes);
-    sets.test = numbers_of(test.x, shape, std::move(test_labels), classes);
+    const Shape shape = shape_of(train.x(), spec.layout);
+    const Shape test_shape = shape_of(test.x(), spec.layout);
+    if (test_shape.lengths != shape.lengths || test.x().array.kind != train.x().array.kind) {
+        test.x().refuse("differs from the training samples in shape or type");
+    }
+    if (train.x().array.kind == "u1" && shape.image() && classes > 0) {
+        Images images = images_of(train.x(), shape, labels);
+        const auto normalization = chosen_normalization(common.normalize, measured(images));
+        sets.train = image_set(std::move(images), classes, normalization);
+        sets.test = image_set(images_of(test.x(), test_shape, test_labels), classes, normalization);
+        return sets;
+    }
+    refuse_of_numbers(common, train.x());
+    sets.train = numbers_of(train.x(), shape, std::move(labels), classes);
+    sets.test = numbers_of(test.x(), test_shape, std::move(test_labels), classes);
     return sets;
 }
 

@@ -30,13 +30,20 @@ Metric top5() {
 Metric perplexity() {
     return {"perplexity",
             "1",
-            "exp(loss), a mean over tokens",
+            "exp(cross-entropy), a mean over tokens",
             "tokens",
             [](const data::Dataset& test) { return test.tokens(); },
             false,
             true,
             1,
-            [](const Scored& scored, double* sums) { *sums += scored.loss; },
+            [](const Scored& scored, double* sums) {
+                const Model& model = scored.model;
+                *sums += model.declaration().own_loss
+                             ? model.Model::term_losses(model.logits(scored.output), scored.batch)
+                                   .sum()
+                                   .item<double>()
+                             : scored.loss;
+            },
             [](const double* sums, double terms) { return std::exp(*sums / terms); }};
 }
 

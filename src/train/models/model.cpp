@@ -51,7 +51,8 @@ algorithms::ModelFacts facts_of(const Model& model) {
             .draws = d.draws,
             .stacks = d.stacks,
             .unstacked = d.unstacked,
-            .fixed_start = d.fixed_start};
+            .fixed_start = d.fixed_start,
+            .own_loss = d.own_loss};
 }
 
 int64_t normalised_values(const Model& model, const std::vector<int64_t>& shape) {
@@ -116,9 +117,9 @@ double Model::correct(const torch::Tensor& output, const data::Batch& batch, int
                                    : count_correct<float>(logits, batch.labels, top));
 }
 
-torch::Tensor Model::correct_on_device(const torch::Tensor& output, const data::Batch& batch,
+torch::Tensor Model::correct_on_device(const torch::Tensor& given, const data::Batch& batch,
                                        int64_t top, int64_t parts) const {
-    const torch::Tensor logits = output.detach();
+    const torch::Tensor logits = given.detach();
     const auto number = logits.options().dtype(torch::kFloat64);
     if (batch.labels == nullptr) {
         return torch::full({parts}, std::numeric_limits<double>::quiet_NaN(), number);

@@ -69,6 +69,7 @@ struct Declaration {
     bool stacks = true;                 ///< LibTorch's vmap can run forward: see StackedPass.
     std::string unstacked = {};         ///< Why it cannot, if the reason is known.
     bool fixed_start = false;           ///< The initial values are given, not drawn.
+    bool own_loss = false;              ///< The model has a loss function of its own.
     int parameter(ParameterInfo info);  ///< Returns its index, like the following two.
     int buffer(BufferInfo info);
     int carry(CarriedInfo info);
@@ -90,6 +91,9 @@ public:
                                         int64_t /*terms*/, bool training) const {
         return forward(weights, input, training);
     }
+    /// Returns the logits (terms, classes) of an output, also of outputs of several replicas
+    /// (R, rows, ...). Models whose outputs have more than logits override it.
+    virtual torch::Tensor logits(const torch::Tensor& output) const { return output; }
     /// Returns the mean loss over the batch's terms: cross-entropy of the logits, in which the
     /// share `smoothing` of the target is spread evenly over all classes. Models for real targets
     /// override it and ignore `smoothing`.
@@ -108,8 +112,8 @@ public:
     virtual double correct(const torch::Tensor& output, const data::Batch& batch,
                            int64_t top) const;
     /// Returns the same for each of `parts` equal parts of the batch, as float64 [parts] on the
-    /// output's device. Does not wait for the GPU.
-    torch::Tensor correct_on_device(const torch::Tensor& output, const data::Batch& batch,
+    /// device of the logits. Does not wait for the GPU.
+    torch::Tensor correct_on_device(const torch::Tensor& logits, const data::Batch& batch,
                                     int64_t top, int64_t parts = 1) const;
     /// Translates each source (B, 2, T) greedily, token by token, up to kEndToken or at most twice
     /// the source's length plus ten tokens. Only models for pairs of sentences implement it.
@@ -141,6 +145,7 @@ struct ModelContext {
     int64_t stream_batch = 0;  ///< Samples of a batch that continue in the next batch; 0: none do.
     /// The contents of the file that the model's spec names (model_file); null: it is read.
     std::shared_ptr<const std::string> file = nullptr;
+    std::vector<std::string> inputs = {};  ///< See data::DataSets.
 };
 
 /// An entry of the model table. `make(spec, context)` throws UserError if the data do not suit the

@@ -23,10 +23,11 @@ void add_or_store(const torch::Tensor& now, double* to, bool adds) {
 
 }  // namespace
 
-void write_scores(const Model& model, const torch::Tensor& output, const torch::Tensor& losses,
+void write_scores(const Model& model, const torch::Tensor& outputs, const torch::Tensor& losses,
                   const data::Batch& batch, double share, double terms, bool adds,
                   const ScoreMemory& sums, arena::Queue& queue) {
     const torch::NoGradGuard no_grad;
+    const torch::Tensor output = model.logits(outputs);
     const int64_t parts = losses.numel();
     if (!kernel_accepts(output, losses, batch)) {
         const torch::Tensor flat = output.dim() > 2 ? output.flatten(0, 1) : output;

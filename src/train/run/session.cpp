@@ -90,7 +90,7 @@ struct Session::Impl {
                     .make(o.spec->at("model"),
                           {data.train->shape(), data.train->classes(), data.train->tokens(),
                            batches.stream && !batches.full ? batches.batch_size : 0,
-                           options.model_file});
+                           options.model_file, data.inputs});
         if (options.model_file) {
             model_digests.push_back(base::digest_of_file(model_file(o.spec->at("model")),
                                                          *std::exchange(options.model_file, {})));

@@ -10,49 +10,15 @@
 #include <tuple>
 
 #include "base/error.hpp"
+#include "base/json.hpp"
+#include "train/models/exported/exported_loss.hpp"
+#include "train/models/exported/exported_tensors.hpp"
 #include "train/models/exported/fields.hpp"
 #include "train/models/exported/file.hpp"
 #include "train/models/exported/interpreter.hpp"
 
 namespace dbench::train {
 namespace {
-
-torch::ScalarType torch_type(ElementType type) {
-    switch (type) {
-        case ElementType::uint8:
-            return torch::kUInt8;
-        case ElementType::int8:
-            return torch::kInt8;
-        case ElementType::int16:
-            return torch::kInt16;
-        case ElementType::int32:
-            return torch::kInt32;
-        case ElementType::int64:
-            return torch::kInt64;
-        case ElementType::float16:
-            return torch::kFloat16;
-        case ElementType::float32:
-            return torch::kFloat32;
-        case ElementType::float64:
-            return torch::kFloat64;
-        case ElementType::boolean:
-            return torch::kBool;
-        case ElementType::bfloat16:
-            return torch::kBFloat16;
-    }
-    return torch::kFloat32;
-}
-
-/// Returns a tensor over the file's bytes, which must outlive it. LibTorch only reads them, but
-/// from_blob takes a non-const pointer.
-torch::Tensor view_of(const ExportedTensor& tensor) {
-    const torch::ScalarType type = torch_type(tensor.type);
-    const bool empty = std::ranges::find(tensor.sizes, 0) != tensor.sizes.end();
-    if (empty) return torch::empty(tensor.sizes, type);
-    const auto width = static_cast<int64_t>(c10::elementSize(type));
-    char* const bytes = const_cast<char*>(tensor.bytes->data());
-    return torch::from_blob(bytes + tensor.offset * width, tensor.sizes, tensor.strides, type);
-}
 
 std::string text_of_shape(const std::vector<int64_t>& shape) {
     std::string out;
@@ -77,7 +43,11 @@ using TensorKey = std::tuple<std::string, int64_t, std::vector<int64_t>, std::ve
 class ExportedModel : public Model {
 public:
     ExportedModel(ExportedFile file, data::Order order, const ModelContext& context)
-        : file_(std::move(file)), train_(file_.train), eval_(file_.eval), order_(order) {
+        : file_(std::move(file)),
+          train_(file_.train),
+          eval_(file_.eval),
+          loss_(file_),
+          order_(order) {
         require_operators();
         require_data(context);
         require_batches();
@@ -87,6 +57,7 @@ public:
         bind(file_.eval, eval_bindings_);
         declaration_.draws = train_.facts().draws;
         declaration_.fixed_start = true;
+        declaration_.own_loss = loss_.own();
         if (eval_.facts().draws) {
             refuse_export(file_.eval.where,
                           "draws random numbers (results of an evaluation would not follow from "
@@ -99,11 +70,43 @@ public:
 
     torch::Tensor forward(const Weights& weights, const torch::Tensor& input,
                           bool training) const override {
+        return loss_.pack(results(weights, input, training), input.size(0));
+    }
+
+    torch::Tensor logits(const torch::Tensor& output) const override {
+        return loss_.logits(output);
+    }
+    torch::Tensor loss(const torch::Tensor& output, const data::Batch& batch,
+                       double smoothing) const override {
+        return loss_.loss(*this, output, batch, smoothing);
+    }
+    torch::Tensor term_losses(const torch::Tensor& output, const data::Batch& batch,
+                              double smoothing) const override {
+        return loss_.term_losses(*this, output, batch, smoothing);
+    }
+    torch::Tensor distance(const torch::Tensor& output, const torch::Tensor& teacher,
+                           double temperature) const override {
+        if (file_.manifest.classes == 0) return torch::mse_loss(output, teacher);
+        return Model::distance(loss_.logits(output), loss_.logits(teacher), temperature);
+    }
+    double correct(const torch::Tensor& output, const data::Batch& batch,
+                   int64_t top) const override {
+        return Model::correct(loss_.logits(output), batch, top);
+    }
+
+    data::Order order() const override { return order_; }
+
+private:
+    [[noreturn]] void refuse(const std::string& reason) const { refuse_export(file_.path, reason); }
+
+    /// Computes the outputs of a graph that the loss needs.
+    std::vector<torch::Tensor> results(const Weights& weights, const torch::Tensor& input,
+                                       bool training) const {
         const ExportedGraph& graph = training ? file_.train : file_.eval;
         const Interpreter& interpreter = training ? train_ : eval_;
         const torch::ScalarType type = weights.parameters.front().scalar_type();
         require_batch(graph, input.size(0));
-        const std::vector<torch::Tensor>& constants = constants_on(type, input.device());
+        const std::vector<torch::Tensor>& constants = constants_.on(type, input.device());
         std::vector<torch::Tensor> inputs;
         inputs.reserve(graph.inputs.size());
         for (const Binding& binding : training ? train_bindings_ : eval_bindings_) {
@@ -122,38 +125,9 @@ public:
                     break;
             }
         }
-        const torch::Tensor output =
-            interpreter.run(std::move(inputs), file_.manifest.output, type, input.device(),
-                            training ? weights.least_normalised : nullptr);
-        return shaped(output);
+        return interpreter.run(std::move(inputs), loss_.outputs(training), type, input.device(),
+                               training ? weights.least_normalised : nullptr);
     }
-
-    torch::Tensor loss(const torch::Tensor& output, const data::Batch& batch,
-                       double smoothing) const override {
-        if (file_.manifest.loss == ExportManifest::Loss::cross_entropy) {
-            return Model::loss(output, batch, smoothing);
-        }
-        return torch::mse_loss(output, target_tensor(batch, output.device()));
-    }
-    torch::Tensor term_losses(const torch::Tensor& output, const data::Batch& batch,
-                              double smoothing) const override {
-        if (file_.manifest.loss == ExportManifest::Loss::cross_entropy) {
-            return Model::term_losses(output, batch, smoothing);
-        }
-        return (output - target_tensor(batch, output.device())).square();
-    }
-    torch::Tensor distance(const torch::Tensor& output, const torch::Tensor& teacher,
-                           double temperature) const override {
-        if (file_.manifest.loss == ExportManifest::Loss::cross_entropy) {
-            return Model::distance(output, teacher, temperature);
-        }
-        return torch::mse_loss(output, teacher);
-    }
-
-    data::Order order() const override { return order_; }
-
-private:
-    [[noreturn]] void refuse(const std::string& reason) const { refuse_export(file_.path, reason); }
 
     void require_operators() const {
         std::vector<std::string> all = train_.facts().unknown;
@@ -181,6 +155,14 @@ private:
         if (tokens != context.tokens) {
             mismatch(tokens ? "it reads tokens, but the inputs are numbers"
                             : "it reads numbers, but the inputs are tokens");
+        }
+        if (m.inputs != context.inputs) {
+            const auto listed = [](const std::vector<std::string>& names) {
+                return "\"inputs\": " + base::Json(names).dump();
+            };
+            mismatch(m.inputs.empty()
+                         ? "it reads one input, but the data have " + listed(context.inputs)
+                         : "it reads the inputs of npz data with " + listed(m.inputs));
         }
         const auto numel = [](const std::vector<int64_t>& shape) {
             return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
@@ -312,22 +294,10 @@ private:
             } else if (buffers_.contains(input.name)) {
                 bindings.push_back({Binding::To::buffer, buffers_.at(input.name)});
             } else {
-                bindings.push_back({Binding::To::constant, constants_.size()});
-                constants_.push_back(view_of(file_.tensor_of(graph, input)).clone());
+                bindings.push_back(
+                    {Binding::To::constant, constants_.add(file_.tensor_of(graph, input))});
             }
         }
-    }
-
-    /// Returns the constants with real numbers of `type` at `place`. One thread makes all calls.
-    const std::vector<torch::Tensor>& constants_on(torch::ScalarType type,
-                                                   torch::Device place) const {
-        std::vector<torch::Tensor>& all = prepared_[{type, place.str()}];
-        for (size_t k = all.size(); k < constants_.size(); ++k) {
-            const torch::Tensor& each = constants_[k];
-            const bool real = each.scalar_type() == torch::kFloat32;
-            all.push_back(each.to(place, real ? type : each.scalar_type()));
-        }
-        return all;
     }
 
     /// Returns the batch as the graph reads it: a copy, if the graph changes it.
@@ -336,11 +306,6 @@ private:
         torch::Tensor x = flattens_ ? input.flatten(1) : input;
         if (file_.manifest.input == ExportManifest::Input::tokens) x = x.to(torch::kInt64);
         return interpreter.facts().written.contains(number) ? x.clone() : x;
-    }
-
-    torch::Tensor shaped(const torch::Tensor& output) const {
-        if (file_.manifest.classes == 0) return output.flatten();
-        return output.dim() > 2 ? output.flatten(0, -2) : output;
     }
 
     /// Returns the initial weights.
@@ -375,6 +340,7 @@ private:
             return "operators of the exported model change the buffer " +
                    declaration_.buffers.front().name + " of one replica";
         }
+        if (!loss_.obstacle().empty()) return loss_.obstacle();
         if (declaration_.draws) return "";  // It has an obstacle of its own.
         if (layout_of(declaration_).numel() > kMostTried) {
             return "the exported model has more than " + std::to_string(kMostTried) + " parameters";
@@ -402,14 +368,19 @@ private:
     }
 
     /// Computes both graphs for samples of zeros, so that mistakes are reported before a run.
-    void try_out(const ModelContext& context) const {
+    void try_out(const ModelContext& context) {
         const torch::NoGradGuard no_grad;
         const Weights weights = initial_weights();
         const torch::Tensor input = zero_samples(context);
         const int64_t terms = context.tokens ? input.numel() : kTriedSamples;
         const int64_t classes = file_.manifest.classes;
+        const std::vector<torch::Tensor> evaluated = results(weights, input, false),
+                                         trained = results(weights, input, true);
+        loss_.learn(trained, evaluated, kTriedSamples);
+        if (classes == 0 && loss_.own()) return;
         for (const bool training : {false, true}) {
-            const torch::Tensor output = forward(weights, input, training);
+            const torch::Tensor output =
+                logits(loss_.pack(training ? trained : evaluated, kTriedSamples));
             const bool fits = classes == 0 ? output.numel() == terms
                                            : output.dim() == 2 && output.size(0) == terms &&
                                                  output.size(1) == classes;
@@ -424,12 +395,11 @@ private:
 
     ExportedFile file_;
     Interpreter train_, eval_;
+    ExportedLoss loss_;
     data::Order order_;
     std::map<std::string, size_t> parameters_, buffers_;  // Numbers in the declaration, by name.
     std::vector<Binding> train_bindings_, eval_bindings_;
-    std::vector<torch::Tensor> constants_;
-    mutable std::map<std::pair<torch::ScalarType, std::string>, std::vector<torch::Tensor>>
-        prepared_;
+    ConstantTensors constants_;
     bool flattens_ = false;  ///< The graph reads a sample as a list of features.
 };
 

@@ -1,6 +1,7 @@
 #include "train/models/exported/file.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 #include <utility>
@@ -161,7 +162,8 @@ ExportManifest read_manifest(const Archive& archive) {
     const base::Json document = archive.json(kManifest);
     const Field all(document, archive.place(kManifest) + ": ");
     M m{};
-    if (all.at("format").integer() != 1) all.at("format").refuse("is not 1");
+    const int64_t format = all.at("format").integer();
+    if (format != 1 && format != 2) all.at("format").refuse("is neither 1 nor 2");
     m.train = all.at("train").text();
     m.eval = all.at("eval").text();
     const Field input = all.at("input"), output = all.at("output");
@@ -171,12 +173,28 @@ ExportManifest read_manifest(const Archive& archive) {
     for (size_t k = 0; k < input.at("shape").size(); ++k) {
         m.shape.push_back(input.at("shape").at(k).size_number());
     }
+    if (input.holds("parts")) {
+        const Field parts = input.at("parts");
+        for (size_t k = 0; k < parts.size(); ++k) m.inputs.push_back(parts.at(k).at("name").text());
+    }
     m.output = static_cast<size_t>(output.at("index").size_number());
     if (output.holds("classes")) m.classes = output.at("classes").size_number();
-    m.loss = word<M::Loss>(all.at("loss"),
-                           {{"cross_entropy", M::Loss::cross_entropy}, {"mse", M::Loss::mse}});
-    if ((m.loss == M::Loss::mse) != (m.classes == 0)) {
+    m.loss = word<M::Loss>(all.at("loss"), {{"cross_entropy", M::Loss::cross_entropy},
+                                            {"mse", M::Loss::mse},
+                                            {"graph", M::Loss::graph}});
+    if (m.loss == M::Loss::graph) {
+        m.loss_graph = all.at("loss_graph").text();
+    } else if ((m.loss == M::Loss::mse) != (m.classes == 0)) {
         all.at("loss").refuse("does not suit the number of classes");
+    }
+    if (!all.holds("auxiliary")) return m;
+    const Field auxiliary = all.at("auxiliary");
+    for (size_t k = 0; k < auxiliary.size(); ++k) {
+        m.auxiliary.push_back(auxiliary.at(k).at("weight").number());
+        if (!std::isfinite(m.auxiliary.back())) auxiliary.at(k).refuse("has a weight without end");
+    }
+    if (!m.auxiliary.empty() && (m.loss == M::Loss::graph || m.output != 0)) {
+        auxiliary.refuse("does not suit the loss or the output");
     }
     return m;
 }
@@ -184,14 +202,17 @@ ExportManifest read_manifest(const Archive& archive) {
 const std::map<std::string, ExportedTensor>& tensors_of(const ExportedFile& file,
                                                         const ExportedGraph& graph,
                                                         const ExportedInput& input) {
+    if (file.loss && &graph == &*file.loss) return file.loss_constants;
     const bool weight = input.kind == ExportedInput::Kind::parameter ||
                         (input.kind == ExportedInput::Kind::buffer && input.persistent);
     if (weight) return file.weights;
     return &graph == &file.train ? file.train_constants : file.eval_constants;
 }
 
-/// Throws UserError unless the file holds every tensor that the graph reads.
-void require_tensors(const ExportedFile& file, const ExportedGraph& graph) {
+/// Throws UserError unless the file holds every tensor that the graph reads, the graph reads
+/// `given` inputs, and it returns the outputs with the numbers below `outputs`.
+void require_tensors(const ExportedFile& file, const ExportedGraph& graph, size_t given,
+                     size_t outputs) {
     size_t users = 0;
     for (const ExportedInput& input : graph.inputs) {
         users += input.kind == ExportedInput::Kind::user;
@@ -200,14 +221,26 @@ void require_tensors(const ExportedFile& file, const ExportedGraph& graph) {
             refuse_export(graph.where, "reads " + input.name + ", which the file does not hold");
         }
     }
-    if (users != 1) {
-        refuse_export(graph.where, "reads " + std::to_string(users) +
-                                       " inputs, but data sets supply one tensor");
+    if (users != given) {
+        refuse_export(graph.where, "reads " + std::to_string(users) + " inputs, but " +
+                                       (given == 1 ? "data sets supply one tensor"
+                                                   : std::to_string(given) + " are given"));
     }
-    const size_t output = file.manifest.output;
-    if (output >= graph.outputs.size() || graph.outputs[output] < 0) {
-        refuse_export(graph.where, "has no output " + std::to_string(output));
+    for (size_t output = 0; output < outputs; ++output) {
+        if (output >= graph.outputs.size() || graph.outputs[output] < 0) {
+            refuse_export(graph.where, "has no output " + std::to_string(output));
+        }
     }
+}
+
+void require_all_tensors(const ExportedFile& file) {
+    const ExportManifest& m = file.manifest;
+    require_tensors(file, file.eval, 1, m.output + 1);
+    require_tensors(file, file.train, 1, std::max(m.output, m.auxiliary.size()) + 1);
+    if (!file.loss) return;
+    const size_t outputs = file.train.outputs.size();
+    require_tensors(file, file.eval, 1, outputs);
+    require_tensors(file, *file.loss, outputs + 1, 1);
 }
 
 }  // namespace
@@ -236,6 +269,7 @@ ExportedFile read_exported(const std::string& path, std::string bytes) {
     };
     file.train = graph(file.manifest.train);
     file.eval = graph(file.manifest.eval);
+    if (!file.manifest.loss_graph.empty()) file.loss = graph(file.manifest.loss_graph);
     for (const auto& [name, constants] : {std::pair(file.manifest.train, &file.train_constants),
                                           {file.manifest.eval, &file.eval_constants}}) {
         read_tensors(archive, "data/weights/" + name + "_weights_config.json", "data/weights/",
@@ -243,7 +277,12 @@ ExportedFile read_exported(const std::string& path, std::string bytes) {
         read_tensors(archive, "data/constants/" + name + "_constants_config.json",
                      "data/constants/", *constants);
     }
-    for (const ExportedGraph* each : {&file.train, &file.eval}) require_tensors(file, *each);
+    if (file.loss) {
+        read_tensors(archive,
+                     "data/constants/" + file.manifest.loss_graph + "_constants_config.json",
+                     "data/constants/", file.loss_constants);
+    }
+    require_all_tensors(file);
     std::set<std::string> known;
     for (const ExportedGraph* each : {&file.train, &file.eval}) {
         for (const ExportedInput& input : each->inputs) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,28 +43,36 @@ struct ExportedTensor {
 /// Facts about the model that dbench-export writes next to torch.export's documents.
 struct ExportManifest {
     enum class Input : uint8_t { image, features, tokens };
-    enum class Loss : uint8_t { cross_entropy, mse };
+    enum class Loss : uint8_t { cross_entropy, mse, graph };
 
     std::string train, eval;  ///< The names of the two graphs.
     Input input;
-    std::vector<int64_t> shape;  ///< The shape of one sample.
-    int64_t classes = 0;         ///< 0: the outputs are real numbers.
-    size_t output = 0;           ///< The number of the output that holds the logits or values.
+    std::vector<int64_t> shape;       ///< The shape of one sample.
+    std::vector<std::string> inputs;  ///< The names of the parts of a sample, if it has several.
+    int64_t classes = 0;              ///< 0: the outputs are real numbers.
+    size_t output = 0;                ///< The number of the output that holds the logits or values.
     Loss loss = Loss::cross_entropy;
+    std::string loss_graph;  ///< The name of the graph that computes the loss, if there is one.
+    /// The weights of the auxiliary losses in training. They belong to the outputs 1, 2, ... of the
+    /// training graph.
+    std::vector<double> auxiliary;
 };
 
 struct ExportedFile {
     std::string path;
     ExportManifest manifest;
     ExportedGraph train, eval;
+    /// Maps the outputs of `train` (or `eval`) and the targets to the loss of the batch or of each
+    /// sample.
+    std::optional<ExportedGraph> loss;
     std::vector<std::string> parameters;  ///< Their names, in the order of named_parameters().
     std::map<std::string, ExportedTensor> weights;  ///< Parameters and persistent buffers, by name.
     /// Constants and the other buffers of each graph, by name: graphs may give the same name to
     /// different constants.
-    std::map<std::string, ExportedTensor> train_constants, eval_constants;
+    std::map<std::string, ExportedTensor> train_constants, eval_constants, loss_constants;
 
-    /// Returns the tensor of an input of `graph`, one of the two graphs. Precondition: the input is
-    /// none of the user's.
+    /// Returns the tensor of an input of `graph`, one of the graphs of this file. Precondition: the
+    /// input is none of the user's.
     const ExportedTensor& tensor_of(const ExportedGraph& graph, const ExportedInput& input) const;
 };
 

@@ -1,5 +1,6 @@
 #include "train/models/exported/graph.hpp"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -254,10 +255,14 @@ private:
     // has fixed it, else an expression with one symbol, whose range the file states.
     void read_batch(const Field& program, const Field& graph) {
         const Field metas = graph.at("tensor_values");
+        const auto users =
+            std::ranges::count(graph_.inputs, ExportedInput::Kind::user, &ExportedInput::kind);
         for (const ExportedInput& input : graph_.inputs) {
             if (input.kind != ExportedInput::Kind::user) continue;
             const Field sizes =
                 metas.at(graph_.values[static_cast<size_t>(input.slot)].c_str()).at("sizes");
+            // A loss function may also read a number, such as a penalty.
+            if (sizes.size() == 0 && users > 1) continue;
             if (sizes.size() == 0) sizes.refuse("has no dimension for the samples of a batch");
             const Field first = sizes.at(size_t{0});
             if (first.has("as_int")) {

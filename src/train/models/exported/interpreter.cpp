@@ -380,9 +380,10 @@ Interpreter::~Interpreter() = default;
 
 const GraphFacts& Interpreter::facts() const { return impl_->facts; }
 
-torch::Tensor Interpreter::run(std::vector<torch::Tensor> inputs, size_t output,
-                               torch::ScalarType type, torch::Device place,
-                               int64_t* least_normalised) const {
+std::vector<torch::Tensor> Interpreter::run(std::vector<torch::Tensor> inputs,
+                                            const std::vector<size_t>& outputs,
+                                            torch::ScalarType type, torch::Device place,
+                                            int64_t* least_normalised) const {
     Impl& s = *impl_;
     s.adapt(type, place);
     const DefaultType real(type);
@@ -403,9 +404,15 @@ torch::Tensor Interpreter::run(std::vector<torch::Tensor> inputs, size_t output,
                                   ": check that the data suit the model, or export it again");
         }
     }
-    const IValue& result = values[static_cast<size_t>(s.graph.outputs[output])];
-    if (!result.isTensor()) refuse_export(s.graph.where, "returns something that is not a tensor");
-    return result.toTensor();
+    std::vector<torch::Tensor> results;
+    for (const size_t output : outputs) {
+        const IValue& result = values[static_cast<size_t>(s.graph.outputs[output])];
+        if (!result.isTensor()) {
+            refuse_export(s.graph.where, "returns something that is not a tensor");
+        }
+        results.push_back(result.toTensor());
+    }
+    return results;
 }
 
 }  // namespace dbench::train

@@ -37,11 +37,12 @@ public:
 
     const GraphFacts& facts() const;
 
-    /// Computes output number `output` from the graph's inputs. float32 constants and types are
-    /// replaced by `type`; tensors are made on `place`. `least_normalised`: see Weights. All calls
-    /// come from one thread.
-    torch::Tensor run(std::vector<torch::Tensor> inputs, size_t output, torch::ScalarType type,
-                      torch::Device place, int64_t* least_normalised) const;
+    /// Computes the outputs with the numbers `outputs` from the graph's inputs. float32 constants
+    /// and types are replaced by `type`; tensors are made on `place`. `least_normalised`: see
+    /// Weights. All calls come from one thread.
+    std::vector<torch::Tensor> run(std::vector<torch::Tensor> inputs,
+                                   const std::vector<size_t>& outputs, torch::ScalarType type,
+                                   torch::Device place, int64_t* least_normalised) const;
 
 private:
     struct Impl;

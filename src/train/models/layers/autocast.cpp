@@ -53,6 +53,9 @@ public:
                            double temperature) const override {
         return model_->distance(output, teacher, temperature);
     }
+    torch::Tensor logits(const torch::Tensor& output) const override {
+        return model_->logits(output);
+    }
     double correct(const torch::Tensor& output, const data::Batch& batch,
                    int64_t top) const override {
         return model_->correct(output, batch, top);

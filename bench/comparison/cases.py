@@ -44,6 +44,10 @@ class Case:
     def ours(self):
         return self.name.startswith("dbench/")
 
+    @property
+    def sums_all(self):
+        return self.exchange.removesuffix(IN_16_BITS) in ("gradients", "complete")
+
     def sends(self, ranks, node):
         if self.whole:
             return SENDS[self.exchange.removesuffix(IN_16_BITS)](ranks, node) / 2

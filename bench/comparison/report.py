@@ -41,11 +41,14 @@ def summary(cases, seen, failed):
     return rows
 
 
-def floors(cases, rows, run, parameters, rate):
-    """Add the least time that the link needs: the bytes that a rank sends, divided by the rate of
-    its host's link. Valid only with one rank per host."""
+def floors(cases, rows, run, parameters, rate, hosts):
+    """Add the least time that the link needs: the bytes that a host sends, divided by the rate of
+    its link. With several ranks per host it is known only for sums over all ranks, which a host
+    can begin with the sum of its own ranks."""
     for case in cases:
-        floor = case.sends(run.ranks, run.node) * parameters * 4 * 8 / rate * 1e3
+        if hosts != run.ranks and not case.sums_all:
+            continue
+        floor = case.sends(hosts, run.node) * parameters * 4 * 8 / rate * 1e3
         rows[case.name]["floor"] = floor
         if floor and "median" in rows[case.name]:
             rows[case.name]["over_floor"] = rows[case.name]["median"] / floor

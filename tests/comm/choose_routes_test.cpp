@@ -29,7 +29,8 @@ std::string described(const MixingPlan& plan, const Routes& routes) {
         text += " from" + std::to_string(plan.receive[k].rank) + ":" + name(routes.receive[k]);
     }
     for (const GroupRoute route : routes.groups) {
-        const char* const names[] = {"local", "whole", "chunks", "messages", "queue", "library"};
+        const char* const names[] = {"local",   "whole", "chunks", "messages",
+                                     "by host", "queue", "library"};
         text += std::string(" group:") + names[static_cast<int>(route)];
     }
     const auto list = [&](const char* what, const std::vector<int>& ranks) {
@@ -68,6 +69,13 @@ RouteFacts route_facts(int64_t replicas, const std::set<std::string>& names) {
     facts.on_device = has("gpu");
     if (has("shared")) facts.shares_memory = all_on_one_host;
     if (has("half shared")) facts.shares_memory = two_per_host;
+    static const RanksByHost two_hosts{{0, 1}, {2, 3}}, one_host{{0, 1, 2, 3}},
+        mixed{{0, 2}, {1, 3}};
+    static const RanksByHost unequal{{0, 1}, {2, 3, 4}};
+    if (has("one host")) facts.hosts = &one_host;
+    if (has("two hosts")) facts.hosts = &two_hosts;
+    if (has("mixed hosts")) facts.hosts = &mixed;
+    if (has("unequal hosts")) facts.hosts = &unequal;
     facts.readable = facts.shares_memory != nullptr;
     REQUIRE(left == std::set<std::string>{});
     return facts;
@@ -143,16 +151,54 @@ TEST_CASE("Groups are averaged on the route that the facts demand") {
              {all, 4, {"library", "nccl", "gpu"}, "unchanged group:library"},
              {all, 4, {"library", "gpu"}, "staged group:library"},
              {all, 4, {"library", "gpu", "cuda-aware"}, "staged group:library"},
+             {all, 4, {"library", "empty"}, "unchanged group:messages"},
              {all, 4, {"library", "coded"}, "encoded group:messages"},
              {groups_plan(6, 3, {{0, 2}}), 6, {"library"}, "unchanged group:messages"},
-             {all, 4, {"library", "shared", "reclaimed"}, "unchanged group:library"},
-             // Two rows have only one sum, so that they are read in place.
+             // Ranks of one host that read rows in place are faster than the library.
+             {all, 4, {"library", "shared"}, "unchanged group:library"},
+             {all, 4, {"library", "shared", "reclaimed"}, "unchanged group:whole" + offered},
+             {all,
+              4,
+              {"library", "shared", "one host", "reclaimed", "all-reduce"},
+              "unchanged group:chunks" + offered},
+             {all, 4, {"library", "shared", "reclaimed", "no number"}, "unchanged group:library"},
              {two, 2, {"library"}, "unchanged group:library"},
              {two,
               2,
               {"library", "shared", "reclaimed"},
               "unchanged group:whole reads:1 readers:1 offered"},
-             {two, 2, {"library", "shared", "reclaimed", "no number"}, "unchanged group:messages"},
+             // Hosts add their own rows first: if the order is free, or if the fixed tree does so.
+             {all,
+              4,
+              {"library", "half shared", "two hosts", "reclaimed"},
+              "unchanged group:by host reads:1 readers:1 offered"},
+             {all,
+              4,
+              {"half shared", "two hosts", "reclaimed", "all-reduce"},
+              "unchanged group:by host reads:1 readers:1 offered"},
+             {mean_plan(5, 4),
+              5,
+              {"half shared", "two hosts", "reclaimed"},
+              "unchanged group:messages offered"},
+             {mean_plan(5, 4),
+              5,
+              {"library", "half shared", "two hosts", "reclaimed"},
+              "unchanged group:by host reads:1 readers:1 offered"},
+             {all,
+              4,
+              {"half shared", "mixed hosts", "reclaimed"},
+              "unchanged group:messages offered"},
+             {mean_plan(5, 5),
+              5,
+              {"half shared", "unequal hosts", "reclaimed"},
+              "unchanged group:messages offered"},
+             {all,
+              4,
+              {"half shared", "two hosts", "reclaimed", "coded"},
+              "encoded group:messages offered"},
+             {all, 4, {"library", "half shared", "two hosts"}, "unchanged group:library"},
+             // A rank without such memory: the library adds everywhere.
+             {all, 4, {"library", "half shared", "reclaimed"}, "unchanged group:library"},
              // In place: small groups whole, large ones and all-reduces in chunks.
              {all, 4, {"shared", "reclaimed"}, "unchanged group:whole" + offered},
              {all, 4, {"shared", "reclaimed", "coded"}, "encoded group:whole" + offered},

@@ -24,6 +24,7 @@ SEEN = {"pytorch/none": [63, 61, 90, 63, 64], "pytorch/ddp": [478, 480, 470, 500
         "decent-dp/ring": [292, 290, 300, 295, 280],
         "dbench/none": [62, 60, 61, 70, 62], "dbench/C_complete": [508, 500, 520, 505, 510],
         "dbench/alternating_ring/awc": [570, 560, 584, 565, 571], "dbench/ring/awc": [970]}
+TAKEN = [case for case in cases.every_case(2) if case.name in SEEN or "aer/awc" in case.name]
 
 
 def peers(*words, **variables):
@@ -34,9 +35,8 @@ def peers(*words, **variables):
 
 @pytest.fixture
 def rows():
-    taken = [case for case in cases.every_case(2) if case.name in SEEN or "aer/awc" in case.name]
-    found = report.summary(taken, SEEN, {"dbench/aer/awc": "two nodes at least"})
-    report.floors(taken, found, RUN, measure.PARAMETERS["mlp"], 1e9)
+    found = report.summary(TAKEN, SEEN, {"dbench/aer/awc": "two nodes at least"})
+    report.floors(TAKEN, found, RUN, measure.PARAMETERS["mlp"], 1e9, RUN.ranks)
     return found
 
 
@@ -60,6 +60,16 @@ def test_the_floor_is_what_the_link_carries(rows):
     assert round(rows["dbench/aer/awc"]["floor"]) == 336
     assert rows["dbench/none"]["floor"] == 0 and "over_floor" not in rows["dbench/none"]
     assert rows["dbench/ring/awc"]["over_floor"] == pytest.approx(970 / 537.7, rel=1e-3)
+
+
+def test_the_floor_of_several_ranks_per_host(rows):
+    """A host sends the sum of its ranks; other exchanges have no known floor."""
+    for row in rows.values():
+        row.pop("floor")
+        row.pop("over_floor", None)
+    report.floors(TAKEN, rows, RUN, measure.PARAMETERS["mlp"], 1e9, 2)
+    assert round(rows["pytorch/ddp"]["floor"]) == round(rows["decent-dp/complete"]["floor"]) == 269
+    assert "floor" not in rows["dbench/ring/awc"] and "floor" not in rows["dbench/none"]
 
 
 def test_table(rows):
@@ -133,6 +143,7 @@ def test_reasons_of_failed_runs():
     (["--rate", "fast"], "--rate fast: not a rate such as 1gbit"),
     (["--rate", "0mbit"], "--rate 0mbit"),
     (["--ranks", "3", "--hosts", "2"], "--hosts 2: 3 ranks cannot be distributed"),
+    (["--hosts", "2x0"], "--hosts 2x0: neither a number of hosts nor HOSTSxRANKS"),
     (["--iterations", "0"], "0 is below 1"),
     (["--cases", "nonesuch"], "--cases nonesuch: no such case"),
     (["--models", "vgg"], "invalid choice"),
@@ -290,10 +301,11 @@ def alive(pid):
 def test_ranks_on_shaped_hosts(shaped):
     """The part `hosts` runs with DBench's cases."""
     done = peers("--cases", "dbench/ring/awc", "dbench/none", "--parts", "hosts", "--models",
-                 "resnet20", "--ranks", "2", "--hosts", "2", "--rounds", "1", "--iterations", "3",
-                 "--rate", "200mbit")
+                 "resnet20", "--ranks", "2", "--hosts", "2", "2x2", "--rounds", "1", "--iterations",
+                 "3", "--rate", "200mbit")
     assert done.returncode == 0, done.stderr
     assert "resnet20, 2 ranks on 2 hosts of 200mbit" in done.stdout
+    assert "resnet20, 4 ranks on 2 hosts of 200mbit" in done.stdout
     assert re.search(r"^\| dbench/ring/awc \| \d", done.stdout, re.M), done.stdout
 
 

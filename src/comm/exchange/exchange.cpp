@@ -87,6 +87,7 @@ std::shared_ptr<MixingOperation> Exchange::Impl::start(std::shared_ptr<const Mix
         // With a codec, x need not be in shared memory: the encoded rows are.
         facts.readable = coded() || memory->holds(x.data);
         facts.shares_memory = [&](int rank) { return memory->shares_with(rank); };
+        if (!memory->hosts().empty()) facts.hosts = &memory->hosts();
     }
     Routes routes = choose_routes(*plan, facts);
     std::shared_ptr<InPlaceExchange> in_place;

@@ -4,6 +4,7 @@
 
 #include "base/trace.hpp"
 #include "comm/groups/group_mean.hpp"
+#include "comm/mixing/group_by_host.hpp"
 
 namespace dbench::comm {
 namespace {
@@ -26,6 +27,25 @@ void add_group(const GroupPlan& group, bool whole, arena::Columns columns, int64
         in[rank] +=
             whole ? std::ssize(group.parts[part].rows) * all : rows(part) * chunk(me) + chunk(part);
     }
+}
+
+/// Adds the bytes of a mean by host: owners get their chunk of all rows of the host, average it
+/// with those of the other hosts, and return it.
+void add_by_host(const GroupPlan& group, const RanksByHost& hosts, arena::Columns columns,
+                 int64_t element, BytesByRank& out, BytesByRank& in) {
+    const HostShare share = host_share(group, hosts);
+    const auto chunk = [&](int64_t part) {
+        return part < share.count ? share.chunk(columns, part).count() * element : 0;
+    };
+    const auto rows = [&](int64_t part) { return std::ssize(share.host.parts[part].rows); };
+    const int64_t me = share.host.me;
+    for (int64_t part = 0; part < std::ssize(share.host.parts); ++part) {
+        if (part == me) continue;
+        const int rank = share.host.parts[part].rank;
+        out[rank] += rows(me) * chunk(part) + chunk(me);
+        in[rank] += rows(part) * chunk(me) + chunk(part);
+    }
+    if (share.owns) add_group(share.owners, false, share.mine(columns), element, out, in);
 }
 
 /// Adds the start of the messages to the trace.
@@ -73,6 +93,10 @@ std::unique_ptr<ExchangeTrace> trace_mixing(TracedNumber number, const MixingPla
         for (const RankRows& from : plan.receive) in[from.rank] += std::ssize(from.rows) * row;
         for (size_t g = 0; g < plan.groups.size(); ++g) {
             if (plan.groups[g].local() || routes.groups[g] == GroupRoute::library) continue;
+            if (routes.groups[g] == GroupRoute::by_host) {
+                add_by_host(plan.groups[g], *routes.hosts, columns, element, out, in);
+                continue;
+            }
             const bool whole = routes.groups[g] == GroupRoute::read_whole;
             add_group(plan.groups[g], whole, columns, element, out, in);
         }

@@ -91,6 +91,24 @@ std::shared_ptr<char> attach(int64_t process, int file, int64_t bytes) {
     return {data, [size](char* memory) { munmap(memory, size); }};
 }
 
+/// Returns the ranks of each host; empty unless every rank shares memory with another rank. By
+/// rank: the name of its host ("" if it has no board), and its problem.
+std::vector<std::vector<int>> sharing_hosts(const std::vector<std::string>& names,
+                                            const std::vector<std::string>& problems) {
+    std::vector<std::vector<int>> hosts;
+    std::map<std::string, size_t> found;
+    for (size_t rank = 0; rank < names.size(); ++rank) {
+        if (names[rank].empty() || !problems[rank].empty()) return {};
+        const auto [at, added] = found.emplace(names[rank], hosts.size());
+        if (added) hosts.emplace_back();
+        hosts[at->second].push_back(static_cast<int>(rank));
+    }
+    for (const std::vector<int>& ranks : hosts) {
+        if (ranks.size() < 2) return {};
+    }
+    return hosts;
+}
+
 /// Reads the environment variable DBENCH_READ_IN_PLACE. Throws UserError.
 bool disabled_by_environment() {
     const char* const text = std::getenv("DBENCH_READ_IN_PLACE");
@@ -200,6 +218,9 @@ HostMemory::HostMemory(World& world)
         if (problem.empty()) problem = problems[rank];
     }
     shared_ = problem.empty() && !neighbours.empty();
+    std::vector<std::string> names;
+    for (const std::string& text : all) names.push_back(host_of(text));
+    hosts_ = sharing_hosts(names, problems);
     if (!shared_) peers_ = std::vector<std::unique_ptr<Peer>>(static_cast<size_t>(world.size()));
     if (off && world.local_size() > 1) problem = "DBENCH_READ_IN_PLACE=0";
     obstacle_ = problem;

@@ -50,6 +50,10 @@ public:
     bool shares_with(int rank) const { return peers_[static_cast<size_t>(rank)] != nullptr; }
     /// True if there is another rank with which memory is shared.
     bool shared() const { return shared_; }
+    /// Returns the ranks of all hosts, each host's in increasing order, and hosts in the order of
+    /// their first ranks. Empty unless every rank shares memory with another one. Equal on all
+    /// ranks.
+    const std::vector<std::vector<int>>& hosts() const { return hosts_; }
     /// Returns "in place", or why not; "" if this host has one rank.
     std::string status() const {
         return shared_ ? "in place" : obstacle_.empty() ? "" : "as messages (" + obstacle_ + ")";
@@ -110,6 +114,7 @@ private:
 
     int rank_;
     bool shared_ = false;
+    std::vector<std::vector<int>> hosts_;
     std::string obstacle_;
     std::shared_ptr<Segment> own_;                            // holds this rank's board
     std::vector<std::unique_ptr<Peer>> peers_;                // by rank; null if messages are used

@@ -1,6 +1,7 @@
 #include "comm/mixing/choose_routes.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace dbench::comm {
 namespace {
@@ -14,28 +15,62 @@ bool may_share(const RouteFacts& facts) {
     return facts.until_reclaimed && facts.readable && !facts.empty;
 }
 
-/// True if the plan is one group of all replicas which the library adds.
-bool library_adds(const MixingPlan& plan, const RouteFacts& facts) {
-    const bool all = plan.groups.size() == 1 && plan.groups[0].members == facts.replicas;
-    // A sum of two rows has only one order, so the library has no choice to make, and reading in
-    // place saves moving the rows.
-    const bool of_two = may_share(facts) && facts.replicas == 2;
-    return all && facts.library_sums && !facts.coded && !of_two;
+/// True if the plan is one group of all replicas.
+bool of_all(const MixingPlan& plan, const RouteFacts& facts) {
+    return plan.groups.size() == 1 && plan.groups[0].members == facts.replicas;
 }
 
-GroupRoute route_of(const GroupPlan& group, const RouteFacts& facts, bool by_library,
-                    bool in_place) {
-    if (group.local()) return GroupRoute::local;
-    if (by_library) return GroupRoute::library;
+/// True if this rank shares memory with all other ranks of the group.
+bool on_this_host(const GroupPlan& group, const RouteFacts& facts) {
     const int me = group.parts[group.me].rank;
-    const auto on_host = [&](const GroupPlan::Part& part) {
+    return std::all_of(group.parts.begin(), group.parts.end(), [&](const GroupPlan::Part& part) {
         return part.rank == me || facts.shares_memory(part.rank);
-    };
-    if (in_place && std::all_of(group.parts.begin(), group.parts.end(), on_host)) {
+    });
+}
+
+/// True if the sum of each host is a node of the group's fixed tree, and these nodes form a
+/// complete tree: the mean by host then has the bits of the fixed tree.
+bool hosts_are_nodes(const GroupPlan& group, const RanksByHost& hosts) {
+    if ((hosts.size() & (hosts.size() - 1)) != 0) return false;
+    const int64_t each = group.members / std::ssize(hosts);
+    int next = 0;
+    for (const std::vector<int>& ranks : hosts) {
+        int64_t replicas = 0;
+        for (const int rank : ranks) {
+            if (rank != next++) return false;
+            replicas += group.parts[rank].positions.end - group.parts[rank].positions.begin;
+        }
+        if (replicas != each) return false;
+    }
+    return each * std::ssize(hosts) == group.members;
+}
+
+/// True if each host adds its own rows first.
+bool by_host(const MixingPlan& plan, const RouteFacts& facts, bool in_place) {
+    return in_place && of_all(plan, facts) && !facts.coded && facts.hosts &&
+           facts.hosts->size() > 1 &&
+           (facts.library_sums || hosts_are_nodes(plan.groups[0], *facts.hosts));
+}
+
+/// True if the library adds the plan's only group. Ranks that read rows in place are faster.
+bool library_adds(const MixingPlan& plan, const RouteFacts& facts, bool in_place) {
+    if (!facts.library_sums || facts.coded || facts.empty || !of_all(plan, facts)) return false;
+    return !in_place || (!by_host(plan, facts, in_place) && !on_this_host(plan.groups[0], facts));
+}
+
+GroupRoute route_of(const GroupPlan& group, const RouteFacts& facts, bool in_place) {
+    if (group.local()) return GroupRoute::local;
+    if (in_place && on_this_host(group, facts)) {
         const bool chunks = facts.all_reduce || group.members > kMaxGroupReadWhole;
         return chunks ? GroupRoute::in_chunks : GroupRoute::read_whole;
     }
     return facts.transport_has_queue ? GroupRoute::queue : GroupRoute::messages;
+}
+
+/// True if ranks read the group's rows in place.
+bool reads_in_place(GroupRoute route) {
+    return route == GroupRoute::read_whole || route == GroupRoute::in_chunks ||
+           route == GroupRoute::by_host;
 }
 
 RowForm form_of(const MixingPlan& plan, const RouteFacts& facts, const Routes& routes) {
@@ -61,8 +96,15 @@ bool Routes::has(GroupRoute route) const {
 
 Routes choose_routes(const MixingPlan& plan, const RouteFacts& facts) {
     Routes routes;
-    const bool by_library = library_adds(plan, facts);
-    routes.in_place = may_share(facts) && facts.has_number && !by_library;
+    routes.in_place = may_share(facts) && facts.has_number;
+    std::optional<GroupRoute> of_all_replicas;
+    if (library_adds(plan, facts, routes.in_place)) {
+        of_all_replicas = GroupRoute::library;
+        routes.in_place = false;
+    } else if (by_host(plan, facts, routes.in_place)) {
+        of_all_replicas = GroupRoute::by_host;
+        routes.hosts = facts.hosts;
+    }
 
     const auto add_neighbours = [&](const std::vector<RankRows>& peers,
                                     std::vector<RowRoute>& chosen, std::vector<int>& in_place) {
@@ -76,11 +118,14 @@ Routes choose_routes(const MixingPlan& plan, const RouteFacts& facts) {
     add_neighbours(plan.receive, routes.receive, routes.sources);
 
     for (const GroupPlan& group : plan.groups) {
-        const GroupRoute route = route_of(group, facts, by_library, routes.in_place);
+        const GroupRoute route = of_all_replicas && !group.local()
+                                     ? *of_all_replicas
+                                     : route_of(group, facts, routes.in_place);
         routes.groups.push_back(route);
-        if (route != GroupRoute::read_whole && route != GroupRoute::in_chunks) continue;
+        if (!reads_in_place(route)) continue;
         for (size_t part = 0; part < group.parts.size(); ++part) {
             if (static_cast<int>(part) == group.me) continue;
+            if (!facts.shares_memory(group.parts[part].rank)) continue;
             routes.sources.push_back(group.parts[part].rank);
             routes.readers.push_back(group.parts[part].rank);
         }

@@ -27,12 +27,16 @@ enum class RowRoute : uint8_t {
     in_place,  ///< Read in shared memory of this host (neighbours_in_place.cpp).
 };
 
+/// The ranks of each host, in increasing order; the hosts in the order of their first ranks.
+using RanksByHost = std::vector<std::vector<int>>;
+
 /// The way in which a group is averaged.
 enum class GroupRoute : uint8_t {
     local,       ///< All members are on this rank (local_groups.cpp).
     read_whole,  ///< Every rank reads all rows of a small group in place (groups_read_whole.cpp).
     in_chunks,   ///< Every rank computes one chunk from rows in place (groups_in_chunks.cpp).
     messages,    ///< Reduce, scatter, combine and gather, step by step (groups_by_message.cpp).
+    by_host,     ///< In place inside each host, and by message between hosts (group_by_host.cpp).
     queue,       ///< All these steps at once, on the transport's queue (groups_on_queue.cpp).
     library,     ///< The transport's library adds the rows of all replicas (group_by_library.cpp).
 };
@@ -53,6 +57,8 @@ struct RouteFacts {
     bool has_number = true;
     /// True for a rank that shares memory with this rank. Called only if `readable`.
     std::function<bool(int rank)> shares_memory = nullptr;
+    /// The ranks of all hosts; null unless every rank shares memory with another rank.
+    const RanksByHost* hosts = nullptr;
     bool transport_has_queue = false;
     bool transport_reads_devices = false;
 };
@@ -67,6 +73,8 @@ struct Routes {
     /// The ranks of this host whose rows this rank reads in place, and those that read its rows;
     /// both sorted.
     std::vector<int> sources, readers;
+    /// The ranks of all hosts; set if a group is averaged by host.
+    const RanksByHost* hosts = nullptr;
 
     /// True if some group is averaged in this way.
     bool has(GroupRoute route) const;

@@ -25,6 +25,7 @@ std::vector<std::unique_ptr<MixingRoute>> make_routes(const MixingContext& conte
     if (routes.has(GroupRoute::local)) list.push_back(local_groups(context));
     if (routes.has(GroupRoute::read_whole)) list.push_back(groups_read_whole(context));
     if (routes.has(GroupRoute::in_chunks)) list.push_back(groups_in_chunks(context));
+    if (routes.has(GroupRoute::by_host)) list.push_back(group_by_host(context));
     if (routes.has(GroupRoute::messages)) list.push_back(groups_by_message(context, rows));
     if (routes.has(GroupRoute::queue)) list.push_back(groups_on_queue(context, rows));
     if (routes.has(GroupRoute::library)) list.push_back(group_by_library(context, rows));

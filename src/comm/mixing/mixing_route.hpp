@@ -67,6 +67,7 @@ std::unique_ptr<MixingRoute> neighbours_in_place(const MixingContext& context);
 std::unique_ptr<MixingRoute> local_groups(const MixingContext& context);
 std::unique_ptr<MixingRoute> groups_read_whole(const MixingContext& context);
 std::unique_ptr<MixingRoute> groups_in_chunks(const MixingContext& context);
+std::unique_ptr<MixingRoute> group_by_host(const MixingContext& context);
 std::unique_ptr<MixingRoute> groups_by_message(const MixingContext& context,
                                                const TravellingRows& rows);
 std::unique_ptr<MixingRoute> groups_on_queue(const MixingContext& context,

@@ -44,7 +44,8 @@ TEST_CASE("pixels are normalised per channel, in both precisions") {
 }
 
 TEST_CASE("unit gives pixel / 255 in the precision of the run") {
-    const auto unit = data::chosen_normalization(data::Normalize::unit, {{0.5, 0.25}, {0.2, 0.1}});
+    const auto unit =
+        data::chosen_normalization({data::Normalize::Kind::unit}, {{0.5, 0.25}, {0.2, 0.1}});
     const auto set = data::image_set(small_images(), 4, unit);
     std::vector<float> single(60);
     set->input(0, arena::DType::float32, Order::contiguous, 0, single.data());

@@ -213,7 +213,7 @@ WRONG = {
     "loss without a graph": (archive.linear(loss=cross_entropy, changes={
         "models/loss.json": lambda _: None}), "holds no models/loss.json"),
     "auxiliary output": (archive.linear(auxiliary=[0.5]), "has no output 1"),
-    "auxiliary weight": (archive.linear(auxiliary=["NaN"]), "has a weight without end"),
+    "auxiliary weight": (archive.linear(auxiliary=["NaN"]), "has a weight that is not finite"),
     "auxiliary shape": (archive.linear(auxiliary=[0.5], edit=lambda graph:
                                        graph.outputs.append("flat")),
                         "neither in the shape of the logits nor as a loss"),

@@ -141,6 +141,11 @@ def test_an_auxiliary_loss_is_added_in_training_only(dbench):
         np.testing.assert_allclose(read(own, name), factor * read(plain, name), rtol=1e-9)
 
 
+def fixed_loss(graph):
+    cross_entropy(graph)
+    graph.batch = 2
+
+
 def node(name, **given):
     return lambda graph: graph.add(name, "more", **given)
 
@@ -210,6 +215,7 @@ WRONG = {
     "loss of the unknown": (archive.linear(loss=lambda graph: graph.add("no_such.default", "lost",
                                                                         self="y")),
                             "does not have (torch.ops.aten.no_such.default)"),
+    "loss of one size": (archive.linear(loss=fixed_loss), "accepts only batches of 2 samples"),
     "loss without a graph": (archive.linear(loss=cross_entropy, changes={
         "models/loss.json": lambda _: None}), "holds no models/loss.json"),
     "auxiliary output": (archive.linear(auxiliary=[0.5]), "has no output 1"),

@@ -22,6 +22,10 @@ ExportedLoss::ExportedLoss(const ExportedFile& file) : file_(file) {
                                  function_->facts().unknown.front() + ")");
     }
     if (function_->facts().draws) refuse_export(where, "draws random numbers");
+    if (file.loss->most_batch && *file.loss->most_batch == file.loss->least_batch) {
+        refuse_export(where, "accepts only batches of " + std::to_string(file.loss->least_batch) +
+                                 " samples (torch.export has fixed the first dimension)");
+    }
     for (const ExportedInput& input : file.loss->inputs) {
         if (input.kind == ExportedInput::Kind::parameter) {
             refuse_export(where, "has the parameter " + input.name + ", which nothing trains");

@@ -125,6 +125,18 @@ def test_a_loss_function_computes_what_the_built_in_loss_does(dbench):
         np.testing.assert_allclose(read(run, "iterations/train_loss"), losses["none"][0], rtol=1e-4)
 
 
+def test_replicas_stay_apart_if_a_loss_mixes_samples(dbench):
+    """The loss of each sample has the mean of all samples in it, and still one number for each."""
+    def mixed(graph):
+        cross_entropy(graph)
+        graph.add("mean.default", "mean", self="loss")
+        graph.add("add.Tensor", "sum", self="loss", other="mean")
+
+    write(dbench, archive.linear(loss=mixed))
+    refused = dbench("check", dbench.spec(SHORT, stacking="batched"), expect=2).stderr
+    assert "computes the loss of a sample from others, too" in refused
+
+
 def test_an_auxiliary_loss_is_added_in_training_only(dbench):
     """The further output is the logits again, so that half the learning rate gives the same run."""
     def twice(graph):

@@ -122,7 +122,7 @@ std::string named_file(const std::string& path, const std::string& key) {
     }
     throw base::UserError("/data/" + key + ": there is no file " + path +
                           (root ? ", also not in " + std::string(root) : "") +
-                          ": name a text file, relative to the current folder or to $DBENCH_DATA");
+                          ": name a file, relative to the current folder or to $DBENCH_DATA");
 }
 
 std::string find_file(const std::string& folder, const std::vector<std::string>& names) {

@@ -163,7 +163,8 @@ void TraceFile::begin(int64_t t) {
 }
 
 void TraceFile::end(int64_t t) {
-    if (t < iterations_.begin || t >= iterations_.end + kLateIterations) return;
+    // Nothing is added to iterations_.end, which may be the largest number.
+    if (t < iterations_.begin || t - kLateIterations >= iterations_.end) return;
     if (t + 1 >= iterations_.end) base::stop_tracing();
     write();
 }

@@ -38,6 +38,15 @@ int64_t batch_of_replica(const PreparedRun& run) {
     return std::max<int64_t>(1, run.session->plan().samples_per_iteration / run.placement.replicas);
 }
 
+// Returns what changes a run into one of a single replica, which is measured instead.
+std::vector<std::string> settings_of_one_replica(const PreparedRun& run) {
+    std::vector<std::string> settings{"/replicas=1"};
+    // A file has a list of samples for each replica of the run.
+    const bool listed = run.spec.resolved.at("data").at("partition").at("type") == "file";
+    if (listed) settings.emplace_back("/data/partition=iid");
+    return settings;
+}
+
 // The replicas of the run on the ranks that the options describe, or that were calibrated.
 ForecastRequest request_of(const PredictArguments& a, int64_t replicas,
                            const predict::Calibration* calibration,
@@ -123,9 +132,15 @@ int command_predict(comm::World& world, const PredictArguments& a) {
     std::optional<predict::Calibration> calibration;
     const bool measured = a.calibration.empty();
     if (measured) {
-        const int64_t batch = batch_of_replica(prepare());
+        int64_t batch = 0;
         RunArguments alone = run_arguments;
-        alone.settings.emplace_back("/replicas=1");
+        {
+            const PreparedRun run = prepare();
+            batch = batch_of_replica(run);
+            for (std::string& each : settings_of_one_replica(run)) {
+                alone.settings.push_back(std::move(each));
+            }
+        }
         calibration = measure_costs(world, alone, kBriefSeconds, batch);
         assumptions.push_back(
             "The compute step was measured briefly on this machine, with one rank: dbench "

@@ -86,9 +86,14 @@ RankCosts rank_costs(const train::StepMeasurement& measured, const PreparedRun& 
 
 // Measures as many iterations as fit into `seconds`, equally many on all ranks.
 RankCosts measure_iterations(comm::World& world, const PreparedRun& run, double seconds) {
-    const base::Stopwatch watch;
-    run.session->measure_steps(kWarmUp);
-    const double each = sum_of(world, watch.seconds()) / world.size() / kWarmUp;
+    // A rank may fail alone, for example at a damaged photograph: the others must hear of it.
+    double seen = 0;
+    run_on_all_ranks(world, [&] {
+        const base::Stopwatch watch;
+        run.session->measure_steps(kWarmUp);
+        seen = watch.seconds();
+    });
+    const double each = sum_of(world, seen) / world.size() / kWarmUp;
     const auto count =
         std::clamp(static_cast<int64_t>(seconds / std::max(1e-9, each)), kFewest, kMost);
     if (world.rank() == 0) {
@@ -96,7 +101,9 @@ RankCosts measure_iterations(comm::World& world, const PreparedRun& run, double 
                      time_text(each));
     }
     world.barrier();
-    return rank_costs(run.session->measure_steps(count), run);
+    RankCosts costs;
+    run_on_all_ranks(world, [&] { costs = rank_costs(run.session->measure_steps(count), run); });
+    return costs;
 }
 
 // Returns the seconds per byte of a weighted sum of three rows, while all ranks compute one.

@@ -125,6 +125,18 @@ def test_a_loss_function_computes_what_the_built_in_loss_does(dbench):
         np.testing.assert_allclose(read(run, "iterations/train_loss"), losses["none"][0], rtol=1e-4)
 
 
+def test_replicas_stay_apart_if_a_loss_mixes_samples(dbench):
+    """The loss of each sample has the mean of all samples in it, and still one number for each."""
+    def mixed(graph):
+        cross_entropy(graph)
+        graph.add("mean.default", "mean", self="loss")
+        graph.add("add.Tensor", "sum", self="loss", other="mean")
+
+    write(dbench, archive.linear(loss=mixed))
+    refused = dbench("check", dbench.spec(SHORT, stacking="batched"), expect=2).stderr
+    assert "computes the loss of a sample from others, too" in refused
+
+
 def test_an_auxiliary_loss_is_added_in_training_only(dbench):
     """The further output is the logits again, so that half the learning rate gives the same run."""
     def twice(graph):
@@ -139,6 +151,11 @@ def test_an_auxiliary_loss_is_added_in_training_only(dbench):
     for name, factor in (("iterations/train_loss", 2), ("evaluations/mean_loss", 1),
                          ("iterations/train_accuracy", 1)):
         np.testing.assert_allclose(read(own, name), factor * read(plain, name), rtol=1e-9)
+
+
+def fixed_loss(graph):
+    cross_entropy(graph)
+    graph.batch = 2
 
 
 def node(name, **given):
@@ -210,10 +227,11 @@ WRONG = {
     "loss of the unknown": (archive.linear(loss=lambda graph: graph.add("no_such.default", "lost",
                                                                         self="y")),
                             "does not have (torch.ops.aten.no_such.default)"),
+    "loss of one size": (archive.linear(loss=fixed_loss), "accepts only batches of 2 samples"),
     "loss without a graph": (archive.linear(loss=cross_entropy, changes={
         "models/loss.json": lambda _: None}), "holds no models/loss.json"),
     "auxiliary output": (archive.linear(auxiliary=[0.5]), "has no output 1"),
-    "auxiliary weight": (archive.linear(auxiliary=["NaN"]), "has a weight without end"),
+    "auxiliary weight": (archive.linear(auxiliary=["NaN"]), "has a weight that is not finite"),
     "auxiliary shape": (archive.linear(auxiliary=[0.5], edit=lambda graph:
                                        graph.outputs.append("flat")),
                         "neither in the shape of the logits nor as a loss"),

@@ -116,6 +116,8 @@ def test_several_inputs_are_one_list_of_numbers(dbench, trained):
     for inputs, words in ((["ids", "lost"], "no array lost"), ([], "/data/inputs: must be null or"),
                           ("ids", "/data/inputs: must be null or"), (["ids", 3], "/data/inputs")):
         refused(dbench, {**files["own"], "inputs": inputs}, words)
+    refused(dbench, {**files["own"], "inputs": ["ids", "mask"], "layout": "channels_last"},
+            "/data/layout")
     np.savez(dbench.folder / "own.npz", ids=ids + (1 << 24), mask=mask[:7], rest=rest, y=y)
     refused(dbench, {**files["own"], "inputs": ["ids", "rest"]}, "at most 2^24")
     refused(dbench, {**files["own"], "inputs": ["rest", "mask"]}, "for 7 samples in mask")
@@ -165,6 +167,7 @@ REFUSED_SPLITS = [
     ([[0], [-1], [2]], ["entry 0 of arr_1 is -1"]),
     ([[0.5], [1], [2]], ["arr_0 is of type f8", "whole numbers"]),
     ([[[0, 1]], [1], [2]], ["arr_0 has 2 dimensions"]),
+    ([[0], [], [2]], ["arr_1 is empty", "at least one"]),
 ]
 
 

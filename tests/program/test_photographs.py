@@ -179,6 +179,17 @@ def test_a_damaged_photograph_ends_all_ranks(dbench, folder, ranks):
         assert file.attrs["status"] == b"failed"
 
 
+def test_a_damaged_photograph_ends_a_calibration_on_all_ranks(dbench, folder):
+    victim = folder / "train" / "class2" / "5.JPEG"
+    good = victim.read_bytes()
+    victim.write_bytes(good[:len(good) // 2] + b"\xff\xd9")
+    spec = dbench.spec(data=data_of(folder, batch_size=3, partition="contiguous"), replicas=2)
+    failed = dbench("calibrate", spec, "--output", "costs.json", "--seconds", "0.1", ranks=2,
+                    expect=2, timeout=60, env={"DBENCH_TIMEOUT": "20"})
+    assert "class2/5.JPEG" in failed.stderr and "damaged or truncated" in failed.stderr
+    assert not (dbench.folder / "costs.json").exists()
+
+
 def test_invalid_packs_are_refused(dbench, folder):
     dbench("data", "pack", folder / "train", "train.pack", "--quiet")
     pack = dbench.folder / "train.pack"

@@ -4,8 +4,9 @@ run stores."""
 import json
 
 import h5py
+import numpy as np
 import pytest
-from conftest import ROOT
+from conftest import ROOT, SMALL
 
 COMMANDS = (ROOT / "docs" / "command-line.md").read_text()
 BRIEF = ["--seconds", "0.2"]
@@ -104,6 +105,15 @@ def test_without_a_calibration_it_measures_and_says_so(shared):
     assert found["compute"] > 0
     table = shared("predict", "spec.json", "--graphs", "all-reduce", "--iterations", 50).stdout
     assert "fastest: " in table and "assumptions" in table and "all ranks are on one host" in table
+
+
+def test_without_a_calibration_a_listed_partition_is_measured_on_one_replica(shared):
+    """The file has a list for each of the spec's replicas, but the measurement has one replica."""
+    np.savez(shared.folder / "split.npz", *np.arange(64).reshape(4, 16))
+    data = {**SMALL["data"], "partition": {"type": "file", "path": "split.npz"}}
+    spec = shared.spec(data=data, replicas=4, name="listed.json")
+    found = predicted(shared, spec, "--graphs", "all-reduce")
+    assert found["compute"] > 0 and found["ranks"] == 4
 
 
 @pytest.mark.parametrize("change, name", [

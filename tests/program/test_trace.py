@@ -202,8 +202,8 @@ def test_a_delay_is_a_long_span_of_its_rank_and_a_wait_of_its_neighbours(dbench,
 
 
 def test_a_killed_run_leaves_the_traces_of_finished_iterations(dbench):
-    spec = dbench.spec(profile={"trace": {"iterations": [0, 1000]}}, length={"iterations": 1000},
-                       delays=[{"replicas": [2], "seconds": 0.05}])
+    spec = dbench.spec(profile={"trace": {"iterations": [0, 2**63 - 1]}},
+                       length={"iterations": 1000}, delays=[{"replicas": [2], "seconds": 0.05}])
     run = dbench.start("run", spec, "--output", "out.h5", "--quiet", ranks=2)
     deadline = time.monotonic() + 60
     path = dbench.folder / "out.trace-1.json"

@@ -9,15 +9,13 @@
 //
 //     y_t = W_{t-1} y_{t-1} + u_t - u_{t-1};   x_{t+1} = W_t x_t - lr y_t
 //
-// start mean    u_{-1} = c_0 = (g_0 - mean_j g_0) / (1 - beta), as in the code, so that y_0 =
-// mean_j
-//               g_0. It needs an all-reduce in iteration 0.
+// start mean    u_{-1} = c_0 = (g_0 - mean_j g_0) / (1 - beta), as in the code, so that
+//               y_0 = mean_j g_0. It needs an all-reduce in iteration 0.
 // start local   u_{-1} = c_0 = 0, so that y_0 = g_0.
 //
 // * State: y and u. Scratch for W x.
-// * Sends: two rows (x and y) per neighbour and iteration, x during forward and backward; start
-// mean
-//   also an all-reduce of one row in iteration 0.
+// * Sends: two rows (x and y) per neighbour and iteration, x during forward and backward.
+//   With start mean, also an all-reduce of one row in iteration 0.
 // * Requires: plain SGD. With start mean, messages in float32: a rounded mean would stay in y.
 
 #include "algorithms/entries.hpp"

@@ -82,7 +82,8 @@ struct Routes {
 };
 
 /// Chooses the routes. Ranks that share memory pass the same facts, and so choose the same route
-/// for the rows and groups that they have in common.
+/// for the rows and groups that they have in common. If `hosts` is set, it and all other facts but
+/// `shares_memory` are equal on all ranks of the run, because the mean by host needs all of them.
 Routes choose_routes(const MixingPlan& plan, const RouteFacts& facts);
 
 }  // namespace dbench::comm

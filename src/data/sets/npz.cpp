@@ -321,6 +321,10 @@ DataSets make_npz(const NpzSpec& spec, const DataSpec& common, const DataContext
     }
     if (!spec.inputs.empty()) {
         refuse_of_numbers(common, train.x());
+        if (spec.layout != ChannelOrder::automatic) {
+            throw UserError(
+                "/data/layout: is for images, but `inputs` are lists of numbers: leave it out");
+        }
         sets.train = joined_set(train.inputs, std::move(labels), classes);
         sets.test = joined_set(test.inputs, std::move(test_labels), classes);
         sets.inputs = spec.inputs;

@@ -3,6 +3,7 @@
 #include <functional>
 #include <numeric>
 
+#include "base/error.hpp"
 #include "train/models/exported/fields.hpp"
 
 namespace dbench::train {
@@ -22,6 +23,10 @@ ExportedLoss::ExportedLoss(const ExportedFile& file) : file_(file) {
                                  function_->facts().unknown.front() + ")");
     }
     if (function_->facts().draws) refuse_export(where, "draws random numbers");
+    if (file.loss->most_batch && *file.loss->most_batch == file.loss->least_batch) {
+        refuse_export(where, "accepts only batches of " + std::to_string(file.loss->least_batch) +
+                                 " samples (torch.export has fixed the first dimension)");
+    }
     for (const ExportedInput& input : file.loss->inputs) {
         if (input.kind == ExportedInput::Kind::parameter) {
             refuse_export(where, "has the parameter " + input.name + ", which nothing trains");
@@ -110,6 +115,36 @@ void ExportedLoss::try_function(const torch::Tensor& output, int64_t samples) {
     }
     if (value.dim() == 0) {
         obstacle_ = "the loss function of the exported model returns one number for a batch";
+    } else if (mixes_samples(output, zeros)) {
+        obstacle_ =
+            "the loss function of the exported model computes the loss of a sample from others, "
+            "too";
+    }
+}
+
+/// Tries whether the loss of the first sample changes with the outputs of the last one, as in
+/// contrastive losses. The replicas' samples must then stay apart.
+bool ExportedLoss::mixes_samples(const torch::Tensor& output, const data::Batch& batch) const {
+    const int64_t width = output.size(1), last = batch.count - 1;
+    // Numbers between 0 and 1, all different.
+    const torch::Tensor ramp =
+        torch::arange(1, width + 1, output.options()) / static_cast<double>(width + 1);
+    const auto first_loss = [&](const torch::Tensor& outputs) {
+        const torch::Tensor losses = evaluate(outputs, batch);
+        return losses.narrow(0, 0, losses.size(0) / batch.count);
+    };
+    const auto changes = [&](const torch::Tensor& outputs, const torch::Tensor& row) {
+        torch::Tensor others = outputs.clone();
+        others[last].copy_(row);
+        return !torch::allclose(first_loss(outputs), first_loss(others), 1e-4, 1e-6,
+                                /*equal_nan=*/true);
+    };
+    try {
+        if (changes(output, output[last] * ramp)) return true;
+        const torch::Tensor moved = output + ramp;  // The outputs of the trial may be zeros.
+        return changes(moved, moved[last] + ramp.flip(0));
+    } catch (const base::UserError&) {  // It refuses such numbers: they must be below 1, perhaps.
+        return false;
     }
 }
 

@@ -43,7 +43,7 @@ public:
 
     /// True if the user's function computes the loss.
     bool own() const { return file_.loss.has_value(); }
-    /// Returns why the losses of single terms are not known; "" if they are.
+    /// Returns why one call cannot compute the losses of several replicas; "" if it can.
     const std::string& obstacle() const { return obstacle_; }
 
 private:
@@ -64,6 +64,7 @@ private:
     torch::Tensor auxiliary(const Model& model, size_t k, const torch::Tensor& value,
                             const data::Batch& batch, double smoothing) const;
     void try_function(const torch::Tensor& output, int64_t samples);
+    bool mixes_samples(const torch::Tensor& output, const data::Batch& batch) const;
     torch::Tensor evaluate(const torch::Tensor& output, const data::Batch& batch) const;
 
     const ExportedFile& file_;

@@ -191,7 +191,9 @@ ExportManifest read_manifest(const Archive& archive) {
     const Field auxiliary = all.at("auxiliary");
     for (size_t k = 0; k < auxiliary.size(); ++k) {
         m.auxiliary.push_back(auxiliary.at(k).at("weight").number());
-        if (!std::isfinite(m.auxiliary.back())) auxiliary.at(k).refuse("has a weight without end");
+        if (!std::isfinite(m.auxiliary.back())) {
+            auxiliary.at(k).refuse("has a weight that is not finite");
+        }
     }
     if (!m.auxiliary.empty() && (m.loss == M::Loss::graph || m.output != 0)) {
         auxiliary.refuse("does not suit the loss or the output");

@@ -14,6 +14,7 @@ import h5py
 import pytest
 from conftest import BASE, stand_in
 from sweeps import cli, program, tune
+from sweeps.problem import Problem
 
 SPEC = {"base": {**BASE, "replicas": 4, "data": {**BASE["data"], "validation": 64}},
         "axes": {"graph": ["ring"]}}
@@ -132,6 +133,16 @@ def test_a_second_call_makes_only_the_runs_that_are_missing(tuning, capsys):
     assert tuning(pretended) == 0
     assert pretended.done == ["ring-lr0.2-s102", "ring-lr0.1-s4"]
     assert rows(tuning, "tuning.csv") == before
+
+
+def test_no_trial_runs_if_results_cannot_be_read(tuning, monkeypatch, capsys):
+    def no_python():
+        raise Problem("result files", "no Python with h5py here", "scripts/setup makes one")
+
+    monkeypatch.setattr(tune, "find_python", no_python)
+    pretended = Pretended(lambda spec: peak(0.1, spec))
+    assert tuning(pretended) == 2 and not pretended.done
+    assert "no Python with h5py here" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("best, extended, at_edge, chosen", [

@@ -9,6 +9,7 @@ from . import measure, submit, tunedtable
 from .local import Local, work
 from .problem import Problem
 from .rates import Rates
+from .results import find_python
 from .status import Status
 from .sweepfile import Sweep
 from .text import duration_text
@@ -112,6 +113,7 @@ def report(tuning):
 def local(tuning, arguments):
     """Run rounds until nothing is left: all trials that are known, then those that follow."""
     tuning.plan.require_sound()
+    find_python()  # The rates are chosen from result files: no trial runs in vain.
     status = 0
     while tuning.plan.needed() and not status:
         count, later = tuning.later()
@@ -130,6 +132,7 @@ def table(tuning, _):
 
 
 def submitted(tuning, arguments):
+    find_python()
     site = submit.site_for(tuning.sweep, arguments.site)
     status = submit.submit(tuning.plan, site, arguments.action == "resubmit", arguments)
     later = tuning.later()[0]

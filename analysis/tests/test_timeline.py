@@ -272,7 +272,10 @@ def test_errors_say_what_to_try(traced, make, capsys, tmp_path):
     path = traced()
     without = refused(capsys, make(name="untraced"))
     assert "untraced.trace-0.json" in without and '"profile": {"trace": {"iterations"' in without
-    assert ".svg" in refused(capsys, path, "-o", "a.gif")
+    for output, named in (("a.gif", "a.pdf"), ("a", "a.pdf"), (".", "timeline.pdf"),
+                          ("/", "/timeline.pdf"), (tmp_path, f"{tmp_path}/timeline.pdf")):
+        found = refused(capsys, path, "-o", output)
+        assert ".svg, .html or .json" in found and f"give -o {named})" in found
     assert "choose from 3 to 6" in refused(capsys, path, "--iterations", "7:9")
     assert "choose from 0 to 3" in refused(capsys, path, "--ranks", "4,8-9")
     for option, value in (("--iterations", "6:4"), ("--iterations", "a:b"), ("--iterations", "3"),

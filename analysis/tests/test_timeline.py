@@ -179,6 +179,17 @@ def test_a_killed_rank_is_read_as_far_as_it_got(traced):
     assert read(path).ranks == [0, 2, 3]
 
 
+def test_traces_of_a_result_file_with_another_ending(traced):
+    """The program writes out.hdf5.trace-0.json next to out.hdf5; out.trace-0.json belongs to
+    another run."""
+    other = traced(name="out", iterations=range(8, 9))
+    path = traced(name="mine").rename(other.with_name("out.hdf5"))
+    for rank in range(4):
+        path.with_name(f"mine.trace-{rank}.json").rename(
+            path.with_name(f"out.hdf5.trace-{rank}.json"))
+    assert read(path).iterations == [3, 4, 5, 6] and read(other).iterations == [8]
+
+
 def test_a_rank_without_a_trace_is_named(traced, capsys):
     path = traced()
     path.with_name("ring.trace-3.json").unlink()

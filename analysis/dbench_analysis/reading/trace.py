@@ -149,9 +149,15 @@ def time_of(event: Event) -> float:
     return event["ts"]
 
 
+def base(run: Path) -> str:
+    """Return the name of a result file without .h5, with which the names of its traces begin. The
+    program keeps every other ending."""
+    return run.name.removesuffix(".h5")
+
+
 def files(run: Path) -> dict[int, Path]:
     """Return the trace file of each rank of a result file."""
-    form = re.compile(re.escape(run.stem) + r"\.trace-(\d+)\.json")
+    form = re.compile(re.escape(base(run)) + r"\.trace-(\d+)\.json")
     found = ((form.fullmatch(file.name), file) for file in sorted(run.parent.iterdir()))
     return dict(sorted((int(match[1]), file) for match, file in found if match))
 
@@ -160,7 +166,7 @@ def read_trace(run: Path, ranks: int) -> Trace:
     """Return the trace of a result file whose run has this number of ranks."""
     there = files(run)
     if not there:
-        raise AnalysisError(run, f"has no trace: there is no {run.stem}.trace-0.json next to it",
+        raise AnalysisError(run, f"has no trace: there is no {base(run)}.trace-0.json next to it",
                             REMEDY)
     events = [event for rank, file in there.items() for event in events_of(file, rank)]
     found = Trace(run, events, range(ranks))

@@ -233,6 +233,15 @@ def test_a_reduced_form_compares_the_order_alone(table, ask, tmp_path, capfd):
     assert "4 runs, 0 to do" in capfd.readouterr().out
 
 
+def test_the_script_gets_the_tables_name_for_its_reduced_form(table, tmp_path, capfd):
+    """One script may serve several tables, which it tells apart by their names."""
+    table(with_reduced)
+    path = tmp_path / "tables" / "mine" / "rows.py"
+    path.write_text(SCRIPT + "assert sys.argv[2] == 'mine', sys.argv\n")
+    assert main(["reproduce", "mine", "--reduced", "--plan", "--folder", "runs"]) == 0
+    assert "4 runs, 4 to do" in capfd.readouterr().out
+
+
 def test_a_table_without_a_reduced_form_says_so(table, ask):
     status, _, told = ask("--reduced")
     assert status == 2 and "has no reduced form" in told

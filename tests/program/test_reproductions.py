@@ -280,6 +280,7 @@ def test_a_cell_may_have_a_cost_of_its_own(table, capfd):
     assert main(["reproduce", "mine", "--plan", "--folder", "runs"]) == 0
     told = capfd.readouterr().out
     assert "one core: about 60" in told and "basis: a guess\nbasis: another guess" in told
+    assert "NVIDIA" not in told, "the cost of the second cell on a GPU is not known"
 
 
 NAMES = [path.parent.name for path in sorted(ROOT.glob("configs/reproduce/*/reproduction.json"))]

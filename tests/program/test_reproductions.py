@@ -250,6 +250,7 @@ def test_a_table_without_a_reduced_form_says_so(table, ask):
 def test_a_wrong_reduced_form_names_its_key(table, ask):
     for change, place, why in (
             (lambda r: r["cells"][0].update(cell="none"), "/cells/0/cell", "no cell 'none'"),
+            (lambda r: r["cells"].append({"cell": "slow"}), "/cells/2/cell", "there twice"),
             (lambda r: r["orders"][0].update(above="x"), "/orders/0/above", "/reduced/cells"),
             (lambda r: r["orders"][0].update(above="fast", below="slow"), "/orders/0",
              "another order"),

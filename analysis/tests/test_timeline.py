@@ -299,6 +299,7 @@ def test_errors_say_what_to_try(traced, make, capsys, tmp_path):
 
 @pytest.mark.parametrize("line, reason", [
     ("{", "not an event"), ("7", "not an event"), ('{"ph":"X","pid":1}', "an event of rank 1"),
+    ('{"ph":"sf","pid":0,"id":1}', "one letter as ph"),
     ('{"ph":"X","pid":0,"ts":1,"name":"a"}', "dur"),
     ('{"ph":"X","pid":0,"dur":1,"name":"a"}', "ts"),
     ('{"ph":"X","pid":0,"ts":NaN,"dur":1,"name":"a"}', "ts"), ('{"ph":"s","pid":0,"ts":1}', "id"),

@@ -206,8 +206,8 @@ def at_fault(file: Path, line: int, reason: str) -> AnalysisError:
 
 def wrong(event: Any, rank: int) -> str:
     """Return why this is no event of a rank; "" if it is one."""
-    if not isinstance(event, dict) or not isinstance(event.get("ph"), str) or not event["ph"]:
-        return "not an event, which is an object with the key ph"
+    if not isinstance(event, dict) or not isinstance(event.get("ph"), str) or len(event["ph"]) != 1:
+        return "not an event, which is an object with one letter as ph"
     if event.get("pid") != rank:
         return f"an event of rank {event.get('pid')} in the trace of rank {rank}"
     if not isinstance(event.get("args", {}), dict):

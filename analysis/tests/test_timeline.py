@@ -179,6 +179,17 @@ def test_a_killed_rank_is_read_as_far_as_it_got(traced):
     assert read(path).ranks == [0, 2, 3]
 
 
+def test_traces_of_a_result_file_with_another_ending(traced):
+    """The program writes out.hdf5.trace-0.json next to out.hdf5; out.trace-0.json belongs to
+    another run."""
+    other = traced(name="out", iterations=range(8, 9))
+    path = traced(name="mine").rename(other.with_name("out.hdf5"))
+    for rank in range(4):
+        path.with_name(f"mine.trace-{rank}.json").rename(
+            path.with_name(f"out.hdf5.trace-{rank}.json"))
+    assert read(path).iterations == [3, 4, 5, 6] and read(other).iterations == [8]
+
+
 def test_a_rank_without_a_trace_is_named(traced, capsys):
     path = traced()
     path.with_name("ring.trace-3.json").unlink()
@@ -272,7 +283,10 @@ def test_errors_say_what_to_try(traced, make, capsys, tmp_path):
     path = traced()
     without = refused(capsys, make(name="untraced"))
     assert "untraced.trace-0.json" in without and '"profile": {"trace": {"iterations"' in without
-    assert ".svg" in refused(capsys, path, "-o", "a.gif")
+    for output, named in (("a.gif", "a.pdf"), ("a", "a.pdf"), (".", "timeline.pdf"),
+                          ("/", "/timeline.pdf"), (tmp_path, f"{tmp_path}/timeline.pdf")):
+        found = refused(capsys, path, "-o", output)
+        assert ".svg, .html or .json" in found and f"give -o {named})" in found
     assert "choose from 3 to 6" in refused(capsys, path, "--iterations", "7:9")
     assert "choose from 0 to 3" in refused(capsys, path, "--ranks", "4,8-9")
     for option, value in (("--iterations", "6:4"), ("--iterations", "a:b"), ("--iterations", "3"),
@@ -285,6 +299,7 @@ def test_errors_say_what_to_try(traced, make, capsys, tmp_path):
 
 @pytest.mark.parametrize("line, reason", [
     ("{", "not an event"), ("7", "not an event"), ('{"ph":"X","pid":1}', "an event of rank 1"),
+    ('{"ph":"sf","pid":0,"id":1}', "one letter as ph"),
     ('{"ph":"X","pid":0,"ts":1,"name":"a"}', "dur"),
     ('{"ph":"X","pid":0,"dur":1,"name":"a"}', "ts"),
     ('{"ph":"X","pid":0,"ts":NaN,"dur":1,"name":"a"}', "ts"), ('{"ph":"s","pid":0,"ts":1}', "id"),

@@ -84,7 +84,7 @@ def _read_part(text: str) -> Part:
     if not match:
         raise ExportError(f"--input: '{text}' is not {_NAMED}")
     name, dtype, sizes, count = match.groups()
-    shape = tuple(int(size) for size in sizes.split(",") if size.strip())
+    shape = _shape(sizes, text, _NAMED)
     if 0 in shape:
         raise ExportError(f"--input: '{text}' needs sizes of at least 1, without the batch")
     if dtype not in ("float32", "int64", "bool"):
@@ -93,6 +93,15 @@ def _read_part(text: str) -> Part:
         raise ExportError(f"--input: '{text}': whole numbers, and only they, need a bound up to "
                           f"2^24, below which all of them are: write {name}=int64[{sizes}]:COUNT")
     return Part(name, dtype, shape, int(count or 2))
+
+
+def _shape(sizes: str, text: str, form: str) -> tuple[int, ...]:
+    """Return the sizes between the brackets of `text`; () if there are none."""
+    try:
+        return tuple(map(int, sizes.split(","))) if sizes.strip() else ()
+    except ValueError:
+        raise ExportError(f"--input: '{text}': each size must be one whole number: write "
+                          f"{form}") from None
 
 
 def join_inputs(module: nn.Module, sample: Input) -> None:
@@ -115,10 +124,7 @@ def read_input(text: str, classes: int | None) -> Input:
     if not match:
         raise ExportError(f"--input: '{text}' is not {_FORM}")
     dtype, sizes = match.groups()
-    try:
-        shape = tuple(int(size) for size in sizes.split(",") if size.strip() or "," in sizes)
-    except ValueError:
-        raise ExportError(f"--input: '{text}' has an empty size: write {_FORM}") from None
+    shape = _shape(sizes, text, _FORM)
     if not shape or 0 in shape:
         raise ExportError(f"--input: '{text}' needs sizes of at least 1, without the batch: write "
                           f"{_FORM}")

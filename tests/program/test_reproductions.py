@@ -233,6 +233,15 @@ def test_a_reduced_form_compares_the_order_alone(table, ask, tmp_path, capfd):
     assert "4 runs, 0 to do" in capfd.readouterr().out
 
 
+def test_the_script_gets_the_tables_name_for_its_reduced_form(table, tmp_path, capfd):
+    """One script may serve several tables, which it tells apart by their names."""
+    table(with_reduced)
+    path = tmp_path / "tables" / "mine" / "rows.py"
+    path.write_text(SCRIPT + "assert sys.argv[2] == 'mine', sys.argv\n")
+    assert main(["reproduce", "mine", "--reduced", "--plan", "--folder", "runs"]) == 0
+    assert "4 runs, 4 to do" in capfd.readouterr().out
+
+
 def test_a_table_without_a_reduced_form_says_so(table, ask):
     status, _, told = ask("--reduced")
     assert status == 2 and "has no reduced form" in told
@@ -241,6 +250,7 @@ def test_a_table_without_a_reduced_form_says_so(table, ask):
 def test_a_wrong_reduced_form_names_its_key(table, ask):
     for change, place, why in (
             (lambda r: r["cells"][0].update(cell="none"), "/cells/0/cell", "no cell 'none'"),
+            (lambda r: r["cells"].append({"cell": "slow"}), "/cells/2/cell", "there twice"),
             (lambda r: r["orders"][0].update(above="x"), "/orders/0/above", "/reduced/cells"),
             (lambda r: r["orders"][0].update(above="fast", below="slow"), "/orders/0",
              "another order"),
@@ -271,6 +281,7 @@ def test_a_cell_may_have_a_cost_of_its_own(table, capfd):
     assert main(["reproduce", "mine", "--plan", "--folder", "runs"]) == 0
     told = capfd.readouterr().out
     assert "one core: about 60" in told and "basis: a guess\nbasis: another guess" in told
+    assert "NVIDIA" not in told, "the cost of the second cell on a GPU is not known"
 
 
 NAMES = [path.parent.name for path in sorted(ROOT.glob("configs/reproduce/*/reproduction.json"))]

@@ -76,9 +76,11 @@ def run(arguments) -> int:
     target = Path(arguments.output) if arguments.output else None
     form = target.suffix.lower().removeprefix(".") if target else ""
     if target and form not in FORMATS:
+        named = (target / "timeline.pdf" if target.is_dir() else
+                 target.with_suffix(".pdf") if form else f"{target}.pdf")
         raise AnalysisError(f"-o {target}", "its name does not end in "
                             f"{', '.join('.' + f for f in FORMATS[:-1])} or .{FORMATS[-1]}",
-                            f"give -o {target.with_suffix('.pdf')}")
+                            f"give -o {named}")
     runs = open_runs(arguments.runs, arguments.where)
     panels = []
     for one in runs:

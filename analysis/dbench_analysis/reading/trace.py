@@ -149,9 +149,15 @@ def time_of(event: Event) -> float:
     return event["ts"]
 
 
+def base(run: Path) -> str:
+    """Return the name of a result file without .h5, with which the names of its traces begin. The
+    program keeps every other ending."""
+    return run.name.removesuffix(".h5")
+
+
 def files(run: Path) -> dict[int, Path]:
     """Return the trace file of each rank of a result file."""
-    form = re.compile(re.escape(run.stem) + r"\.trace-(\d+)\.json")
+    form = re.compile(re.escape(base(run)) + r"\.trace-(\d+)\.json")
     found = ((form.fullmatch(file.name), file) for file in sorted(run.parent.iterdir()))
     return dict(sorted((int(match[1]), file) for match, file in found if match))
 
@@ -160,7 +166,7 @@ def read_trace(run: Path, ranks: int) -> Trace:
     """Return the trace of a result file whose run has this number of ranks."""
     there = files(run)
     if not there:
-        raise AnalysisError(run, f"has no trace: there is no {run.stem}.trace-0.json next to it",
+        raise AnalysisError(run, f"has no trace: there is no {base(run)}.trace-0.json next to it",
                             REMEDY)
     events = [event for rank, file in there.items() for event in events_of(file, rank)]
     found = Trace(run, events, range(ranks))
@@ -200,8 +206,8 @@ def at_fault(file: Path, line: int, reason: str) -> AnalysisError:
 
 def wrong(event: Any, rank: int) -> str:
     """Return why this is no event of a rank; "" if it is one."""
-    if not isinstance(event, dict) or not isinstance(event.get("ph"), str) or not event["ph"]:
-        return "not an event, which is an object with the key ph"
+    if not isinstance(event, dict) or not isinstance(event.get("ph"), str) or len(event["ph"]) != 1:
+        return "not an event, which is an object with one letter as ph"
     if event.get("pid") != rank:
         return f"an event of rank {event.get('pid')} in the trace of rank {rank}"
     if not isinstance(event.get("args", {}), dict):

@@ -236,6 +236,9 @@ def check_reduced(where: str, given: dict[str, Any], names: dict[str, float | No
         if one["cell"] not in names:
             raise AnalysisError(f"{where}/cells/{k}/cell", f"no cell '{one['cell']}'",
                                 "name a cell of the table")
+        if one["cell"] in here:
+            raise AnalysisError(f"{where}/cells/{k}/cell", f"'{one['cell']}' is there twice",
+                                "keep one of the two")
         here.append(one["cell"])
     for k, order in enumerate(given["orders"]):
         checked(f"{where}/orders/{k}", order, ORDER)

@@ -42,19 +42,23 @@ def assumed(cell: Cell) -> int:
 
 
 def cost(cells: list[Cell], due: list[tuple[Cell, int]]) -> list[str]:
-    """Return what the runs that are due cost here and on a GPU: cells and iterations."""
+    """Return what the runs that are due (their cells and iterations) cost here and on a GPU. A
+    number that a cell lacks gives no estimate, because the sum would leave this cell out."""
+    def known(key: str) -> bool:
+        return all(key in cell.cost for cell in cells)
+
     def sum_of(key: str) -> float:
-        return sum(cell.cost.get(key, 0) * iterations for cell, iterations in due)
+        return sum(cell.cost[key] * iterations for cell, iterations in due)
 
     lines = []
-    if any("core_seconds" in cell.cost for cell in cells):
+    if known("core_seconds"):
         lines.append("one core: about " + seconds(sum_of("core_seconds")))
-    elif any("flop" in cell.cost for cell in cells):
+    elif known("flop"):
         rate = SHARE_CPU * products_per_second()
         lines.append(f"this machine, {counted(cores(), 'core')}: about "
                      f"{seconds(sum_of('flop') / rate)} (assumed: {100 * SHARE_CPU:.0f} % of the "
                      f"{rate / SHARE_CPU / 1e9:.0f} GFLOP/s of its matrix products)")
-    if any("flop" in cell.cost for cell in cells):
+    if known("flop"):
         name, speed, share = GPU
         lines.append(f"{name}: about {seconds(sum_of('flop') / (speed * share))} "
                      f"(assumed: {100 * share:.0f} % of its {speed / 1e12:.0f} TFLOP/s in float32)")

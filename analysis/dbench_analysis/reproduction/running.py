@@ -79,7 +79,7 @@ class Place:
         if "script" not in self.what.given:
             return None
         script = (self.what.folder / self.what.given["script"]).read_bytes()
-        made_by = hashlib.sha256(script + self.what.name.encode()).hexdigest()
+        made_by = hashlib.sha256(script + self.what.folder.name.encode()).hexdigest()
         return self.folder.absolute() / f"data-{made_by[:12]}"
 
     def prepare(self):
@@ -89,7 +89,7 @@ class Place:
             return
         script = self.what.folder / self.what.given["script"]
         self.data.mkdir(parents=True, exist_ok=True)
-        ended = subprocess.run([sys.executable, script, self.data, self.what.name],
+        ended = subprocess.run([sys.executable, script, self.data, self.what.folder.name],
                                capture_output=True, text=True)
         if ended.returncode == NO_DATA:
             lines = ended.stderr.strip().splitlines()

@@ -80,6 +80,9 @@ def read_weights(given: list[str]) -> dict[str, float]:
     weights = {}
     for text in given:
         name, equals, number = text.rpartition("=")
+        if name in weights:
+            raise ExportError(f"--auxiliary {text}: the output {name} already has the weight "
+                              f"{weights[name]:g}: keep one of the two")
         try:
             weights[name] = float(number)
         except ValueError:

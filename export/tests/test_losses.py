@@ -134,6 +134,8 @@ REFUSED = {
     "lost": (LINEAR, ["--loss", "mine.py:lost"], "it has no lost"),
     "word": (LINEAR, ["--loss", "hinge"],
              "--loss hinge: it is neither cross_entropy, mse nor FILE.py:FUNCTION"),
+    "twice": (HEADS, ["--logits", "main", "--auxiliary", "aux=0.3", "--auxiliary", "aux=0.4"],
+              "the output aux already has the weight 0.3"),
     "counts": (LINEAR, ["--loss", "mine.py:counts"], "the graph of the function computes"),
     "modes": ("""
 class make(nn.Module):

@@ -13,7 +13,6 @@ from torch import nn
 
 from .errors import ExportError, first_line, is_of_user, place_of
 
-
 Files = dict[Path, ModuleType]  # files of users that were imported, by their paths
 
 

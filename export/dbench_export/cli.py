@@ -80,6 +80,9 @@ def read_weights(given: list[str]) -> dict[str, float]:
     weights = {}
     for text in given:
         name, equals, number = text.rpartition("=")
+        if name in weights:
+            raise ExportError(f"--auxiliary {text}: the output {name} already has the weight "
+                              f"{weights[name]:g}: keep one of the two")
         try:
             weights[name] = float(number)
         except ValueError:
@@ -106,6 +109,10 @@ def export(chosen: argparse.Namespace) -> str:
         raise ExportError("--loss mse: it has no --classes: leave one of them out")
     auxiliary = read_weights(chosen.auxiliary)
     own = chosen.loss not in (None, "cross_entropy", "mse")
+    if own and not sources.is_in_file(chosen.loss):
+        raise ExportError(f"--loss {chosen.loss}: it is neither cross_entropy, mse nor "
+                          "FILE.py:FUNCTION: name a function of outputs and targets, such as "
+                          "mine.py:loss")
     if own and auxiliary:
         raise ExportError("--auxiliary: a loss function receives all outputs: add the auxiliary "
                           "losses there, and leave this option out")
@@ -117,8 +124,9 @@ def export(chosen: argparse.Namespace) -> str:
 
     torch.set_num_threads(1)  # sums of several threads may differ from run to run
     sample = inputs.read_inputs(chosen.input, chosen.classes)
+    files: sources.Files = {}
     module = sources.make_module(chosen.source, chosen.classes, sample.kind == "tokens",
-                                 chosen.seed)
+                                 chosen.seed, files)
     refusals.check_parameters(module)
     refusals.check_modules(module)
     inputs.join_inputs(module, sample)
@@ -126,7 +134,8 @@ def export(chosen: argparse.Namespace) -> str:
     loss = losses.Loss(chosen.classes, sample.kind == "tokens", length=sample.shape[0])
     if own:
         loss.source = chosen.loss
-        loss.function = losses.read_function(sources.find_in_file(chosen.loss), chosen.loss)
+        loss.function = losses.read_function(sources.find_in_file(chosen.loss, files),
+                                             chosen.loss)
     others = outputs.reduce_outputs(module, example, chosen.logits, loss, auxiliary)
     refusals.check_evaluation(module, example)
     returned = outputs.tensors_of(module(example))

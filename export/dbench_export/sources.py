@@ -5,6 +5,7 @@ import importlib.util
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -12,16 +13,19 @@ from torch import nn
 
 from .errors import ExportError, first_line, is_of_user, place_of
 
+Files = dict[Path, ModuleType]  # files of users that were imported, by their paths
 
-def make_module(source: str, classes: int | None, tokens: bool, seed: int) -> nn.Module:
+
+def make_module(source: str, classes: int | None, tokens: bool, seed: int,
+                files: Files) -> nn.Module:
     """Return the module that `source` names, in float32 on the CPU. Its random initial weights
-    follow from `seed`."""
+    follow from `seed`. `files` gets the file that it is in."""
     if source.startswith("torchvision:"):
         make = _of_torchvision(source.partition(":")[2], classes)
     elif source.endswith(".json") or (Path(source) / "config.json").is_file():
         make = _of_transformers(source, tokens)
     else:
-        make = _of_file(source)
+        make = _of_file(source, files)
     torch.manual_seed(seed)
     try:
         module = make()
@@ -36,19 +40,40 @@ def make_module(source: str, classes: int | None, tokens: bool, seed: int) -> nn
     return module
 
 
-def _of_file(source: str) -> Callable[[], nn.Module]:
-    found = find_in_file(source)
-    return (lambda: found) if isinstance(found, nn.Module) else found
-
-
-def find_in_file(source: str) -> Any:
-    """Return what FILE.py:NAME names."""
-    name, colon, function = source.rpartition(":")
-    if not colon or not name.endswith(".py") or not function.isidentifier():
+def _of_file(source: str, files: Files) -> Callable[[], nn.Module]:
+    if not is_in_file(source):
         raise ExportError(f"{source}: it is not FILE.py:FUNCTION, torchvision:NAME or a "
                           "config.json of Hugging Face: name the function that returns the module, "
                           "such as mine.py:make")
+    found = find_in_file(source, files)
+    return (lambda: found) if isinstance(found, nn.Module) else found
+
+
+def is_in_file(source: str) -> bool:
+    """Return whether `source` has the form FILE.py:NAME."""
+    name, _, function = source.rpartition(":")
+    return name.endswith(".py") and function.isidentifier()
+
+
+def find_in_file(source: str, files: Files) -> Any:
+    """Return what FILE.py:NAME names. A file in `files` is not imported again, because its classes
+    would be other classes than those of the model."""
+    name, _, function = source.rpartition(":")
     path = Path(name).resolve()
+    if path not in files:
+        files[path] = _imported(name, path)
+    python = files[path]
+    found = getattr(python, function, None)
+    if found is None:
+        defined = [each for each, value in vars(python).items() if callable(value)
+                   and getattr(value, "__module__", "") == python.__name__]
+        raise ExportError(f"{name}: it has no {function}: choose from "
+                          f"{', '.join(defined) or 'none'}")
+    return found
+
+
+def _imported(name: str, path: Path) -> ModuleType:
+    """Return the Python module of a user's file."""
     if not path.is_file():
         raise ExportError(f"{name}: there is no such file: is the path relative to this folder?")
     sys.path.insert(0, str(path.parent))  # the file may import its neighbours
@@ -64,13 +89,7 @@ def find_in_file(source: str) -> Any:
     except Exception as error:
         raise ExportError(f"{place_of(error) or name}: importing the file failed "
                           f"({first_line(error)}): correct it, and try it in Python") from error
-    found = getattr(python, function, None)
-    if found is None:
-        defined = [each for each, value in vars(python).items() if callable(value)
-                   and getattr(value, "__module__", "") == python.__name__]
-        raise ExportError(f"{name}: it has no {function}: choose from "
-                          f"{', '.join(defined) or 'none'}")
-    return found
+    return python
 
 
 def _of_torchvision(name: str, classes: int | None) -> Callable[[], nn.Module]:

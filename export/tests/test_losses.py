@@ -80,6 +80,31 @@ def test_a_loss_function(exporter):
         torch.testing.assert_close(found, -(1 - chances.exp()) ** 2 * chances)
 
 
+def test_model_and_loss_of_one_file_share_its_classes(exporter):
+    """A second import of the file would make another class Output, which the loss refuses."""
+    exporter.write("""
+    from typing import NamedTuple
+
+    class Output(NamedTuple):
+        logits: torch.Tensor
+        scale: torch.Tensor
+
+    class make(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(20, 10)
+
+        def forward(self, x):
+            return Output(self.fc(x), x.mean(1))
+
+    def loss(outputs, targets):
+        assert isinstance(outputs, Output), type(outputs)
+        return functional.cross_entropy(outputs.logits, targets, reduction="none") * outputs.scale
+    """)
+    exporter("mine.py:make", *FEATURES, "--loss", "mine.py:loss")
+    assert exporter.manifest()["loss_source"] == "mine.py:loss"
+
+
 def test_plain_losses_have_the_first_format(exporter):
     exporter.write(LINEAR)
     exporter("mine.py:make", *FEATURES, "--loss", "cross_entropy")
@@ -107,7 +132,10 @@ REFUSED = {
     "none": (LINEAR, ["--loss", "mine.py:none"], "its loss does not depend on parameters"),
     "number": (LINEAR, ["--loss", "mine.py:number"], "it is int instead of a function"),
     "lost": (LINEAR, ["--loss", "mine.py:lost"], "it has no lost"),
-    "word": (LINEAR, ["--loss", "hinge"], "it is not FILE.py:FUNCTION"),
+    "word": (LINEAR, ["--loss", "hinge"],
+             "--loss hinge: it is neither cross_entropy, mse nor FILE.py:FUNCTION"),
+    "twice": (HEADS, ["--logits", "main", "--auxiliary", "aux=0.3", "--auxiliary", "aux=0.4"],
+              "the output aux already has the weight 0.3"),
     "counts": (LINEAR, ["--loss", "mine.py:counts"], "the graph of the function computes"),
     "modes": ("""
 class make(nn.Module):

@@ -289,6 +289,8 @@ def test_errors_say_what_to_try(traced, make, capsys, tmp_path):
         assert ".svg, .html or .json" in found and f"give -o {named})" in found
     assert "choose from 3 to 6" in refused(capsys, path, "--iterations", "7:9")
     assert "choose from 0 to 3" in refused(capsys, path, "--ranks", "4,8-9")
+    assert "no run has rank 99" in refused(capsys, path, "--ranks", "0,99")
+    assert "one rank's trace" in refused(capsys, path, "-o", str(path.parent / "x.trace-0.json"))
     for option, value in (("--iterations", "6:4"), ("--iterations", "a:b"), ("--iterations", "3"),
                           ("--ranks", "1;2"), ("--ranks", "3-1"), ("--ranks", "")):
         assert option in refused(capsys, path, option, value)

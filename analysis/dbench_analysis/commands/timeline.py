@@ -81,10 +81,15 @@ def run(arguments) -> int:
         raise AnalysisError(f"-o {target}", "its name does not end in "
                             f"{', '.join('.' + f for f in FORMATS[:-1])} or .{FORMATS[-1]}",
                             f"give -o {named}")
+    if target and re.search(r"\.trace-\d+\.json$", target.name):
+        raise AnalysisError(f"-o {target}", "this is the name of one rank's trace",
+                            "give another name, such as timeline.json")
     runs = open_runs(arguments.runs, arguments.where)
+    traces = [read_trace(one.path, one.rank_count) for one in runs]
+    refuse_unknown_ranks(traces, arguments.ranks or [])
     panels = []
-    for one in runs:
-        trace = chosen(read_trace(one.path, one.rank_count), arguments)
+    for one, whole in zip(runs, traces):
+        trace = chosen(whole, arguments)
         panels.append(timeline.Panel(trace, timeline.title(one, trace)))
     for panel in panels:
         print(panel.title, aligned(tables.shares(panel.trace)), *tables.remarks(panel.trace), "",
@@ -93,6 +98,15 @@ def run(arguments) -> int:
         write(panels, [one.name for one in runs], target, form, arguments)
         print(target)
     return 0
+
+
+def refuse_unknown_ranks(traces: list[Trace], wanted: list[int]):
+    """Refuse ranks that no run has."""
+    known = set().union(*(trace.ranks for trace in traces), *(trace.expected for trace in traces))
+    unknown = sorted(set(wanted) - known)
+    if unknown:
+        raise AnalysisError("--ranks", f"no run has rank {unknown[0]}",
+                            f"choose from {min(known)} to {max(known)}")
 
 
 def chosen(trace: Trace, arguments) -> Trace:

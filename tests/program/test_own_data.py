@@ -167,7 +167,7 @@ REFUSED_SPLITS = [
     ([[0], [-1], [2]], ["entry 0 of arr_1 is -1"]),
     ([[0.5], [1], [2]], ["arr_0 is of type f8", "whole numbers"]),
     ([[[0, 1]], [1], [2]], ["arr_0 has 2 dimensions"]),
-    ([[0], [], [2]], ["arr_1 is empty", "at least one"]),
+    ([[0], [], [2]], ["arr_1: the array is empty"]),
 ]
 
 

@@ -43,7 +43,7 @@ const base::Section<FilePartitionSpec>& FilePartitionSpec::section() {
 /// Returns the name of the array of a replica without its ending, or "" if there is none.
 std::string array_name(const Zip& file, int64_t replica) {
     for (const char* prefix : {"arr_", ""}) {
-        const std::string name = prefix + std::to_string(replica);
+        std::string name = prefix + std::to_string(replica);
         if (file.has(name + ".npy")) return name;
     }
     return "";

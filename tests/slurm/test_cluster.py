@@ -111,8 +111,8 @@ def test_ranks_get_one_gpu_each(on_cluster, options):
     have one GPU each at the same time."""
     packed = bool(options)
     sweep = on_cluster.write({"seed": [1, 2, 3, 4] if packed else [1]},
-                             {"graph": "ring", "replicas": 4, "device": "cpu"},
-                             gpus=1 if packed else 4)
+                             {"graph": "ring", "replicas": 4}, gpus=1 if packed else 4)
+    sweep.with_cuda()
     sweep.program(f"""echo $(hostname) $SLURM_LOCALID ${{CUDA_VISIBLE_DEVICES-all}} \\
     >{sweep.folder}/card-$name-$SLURM_PROCID
 for tries in $(seq 100); do

@@ -5,6 +5,7 @@ import json
 import math
 
 import pytest
+from exported_steps import draw_batch
 from reference import make_runs, torch
 from torch import nn
 from torch.export.pt2_archive._package import package_pt2
@@ -150,18 +151,6 @@ def runs(tmp_path_factory, modules):
               "tokens": MODELS[name][1] == "tokens", "optimizer": {"type": "sgd", "lr": 0.1},
               "steps": 3, "seed": 1 + k} for k, (name, batch, precision) in enumerate(CASES)]
     return dict(zip(CASES, zip(specs, make_runs(specs, folder))))
-
-
-def draw_batch(spec, step):
-    """Draw the batch that reference_dump draws, so that later draws of dropout are the same."""
-    torch.manual_seed(spec["seed"] + 100 + step)
-    shape, dtype = [spec["batch"], *spec["input_shape"]], getattr(torch, spec["precision"])
-    inputs = (torch.randint(spec["classes"], shape) if spec["tokens"]
-              else torch.randn(shape, dtype=dtype))
-    count = inputs.numel() if spec["tokens"] else spec["batch"]
-    targets = (torch.randint(spec["classes"], (count,)) if spec["classes"]
-               else torch.randn(spec["batch"], dtype=dtype))
-    return inputs, targets
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case)))

@@ -43,6 +43,7 @@ PROBE = "        step.probe.about_to_average(step.x);\n"
 OUTER = "algorithms/outer_steps.hpp"
 FORMS = "algorithms/mixing_algorithms.hpp"
 DELAYED = "algorithms/delayed_mix.hpp"
+DESCENT = "algorithms/tracked_descent.hpp"
 
 MUTANTS = [
     # Push-sum.
@@ -141,7 +142,7 @@ MUTANTS = [
     of("diging_probed_after", "gradient_tracking",
        (PROBE + "        parameters_.start", "        parameters_.start"),
        ("        step.probe.averaged(mixed_.rows());\n",
-        "        step.probe.about_to_average(mixed_.rows());\n")),
+        "        step.probe.about_to_average(mixed_.rows());\n"), header=DESCENT),
     of("momentum_tracking_tracks_its_gradients", "momentum_tracking",
        ("{beta_ - 1, u_}, {1, step.g}}", "{-1, u_}, {1, step.g}}")),
     of("momentum_tracking_starts_without_past", "momentum_tracking",
@@ -151,7 +152,7 @@ MUTANTS = [
     of("momentum_tracking_probed_after", "momentum_tracking",
        (PROBE + "        parameters_.start", "        parameters_.start"),
        ("        step.probe.averaged(mixed_.rows());\n",
-        "        step.probe.about_to_average(mixed_.rows());\n")),
+        "        step.probe.about_to_average(mixed_.rows());\n"), header=DESCENT),
     of("gut_probed_after", "gut",
        (PROBE, ""), ("        step.probe.averaged(step.x);\n", PROBE)),
     of("noloco_probes_the_change", "noloco",

@@ -18,6 +18,7 @@
 
 #include "algorithms/entries.hpp"
 #include "algorithms/mixing_algorithms.hpp"
+#include "algorithms/tracked_descent.hpp"
 
 namespace dbench::algorithms {
 namespace {
@@ -65,7 +66,6 @@ protected:
 
     const bool averages_first_;  ///< y_0 = W_0 g_0.
     arena::Rows y_, g_before_;
-    std::vector<Bucket> trackers_;
 };
 
 class GradientTrackingAtc final : public Tracking {
@@ -92,6 +92,9 @@ public:
     Sent sent(int64_t t, graphs::Round round) const override {
         return rows_sent(round, t == 0 && !averages_first_ ? 1 : 2);
     }
+
+private:
+    std::vector<Bucket> trackers_;
 };
 
 class Diging final : public Tracking {
@@ -100,37 +103,23 @@ public:
 
     void declare(arena::StateTable& state) override {
         Tracking::declare(state);
-        mixed_ = state.scratch();
+        descent_.declare(state);
     }
-    void before_forward(Step& step) override {
-        step.probe.about_to_average(step.x);
-        parameters_.start(step, step.x);
-    }
+    void before_forward(Step& step) override { descent_.before_forward(step); }
     void ready(Step& step, arena::Columns columns) override {
         track(step, columns);
-        trackers_.push_back({step.start_mix(y_, columns), columns});
+        descent_.send(step, y_, columns);
     }
     void after_backward(Step& step) override {
-        if (averages_first_ && step.t == 0) {
-            for (auto& [token, columns] : trackers_) {
-                step.finish_mix(token, y_);
-                token = step.start_mix(y_, columns);
-            }
-        }
-        parameters_.finish(step, mixed_.rows(), [&](arena::Columns columns) {
-            step.apply_direction(step.x, mixed_.rows(), y_, columns);  // y as it was sent
-        });
-        step.probe.averaged(mixed_.rows());
-        for (const auto& [token, columns] : trackers_) step.finish_mix(token, y_);
-        trackers_.clear();
+        if (averages_first_ && step.t == 0) descent_.send_averaged(step, y_);
+        descent_.finish(step, y_);
     }
     Sent sent(int64_t t, graphs::Round round) const override {
         return rows_sent(round, t == 0 && averages_first_ ? 3 : 2);
     }
 
 private:
-    arena::Buffer mixed_;
-    TiledMix parameters_;
+    TrackedDescent descent_;
 };
 
 std::unique_ptr<Algorithm> make_gradient_tracking(const GradientTrackingSpec& spec,

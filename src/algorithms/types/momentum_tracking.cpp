@@ -20,6 +20,7 @@
 
 #include "algorithms/entries.hpp"
 #include "algorithms/mixing_algorithms.hpp"
+#include "algorithms/tracked_descent.hpp"
 
 namespace dbench::algorithms {
 namespace {
@@ -52,12 +53,9 @@ public:
     void declare(arena::StateTable& state) override {
         y_ = state.rows("algorithm/tracker");
         u_ = state.rows("algorithm/momentum");
-        mixed_ = state.scratch();
+        descent_.declare(state);
     }
-    void before_forward(Step& step) override {
-        step.probe.about_to_average(step.x);
-        parameters_.start(step, step.x);
-    }
+    void before_forward(Step& step) override { descent_.before_forward(step); }
     void ready(Step& step, arena::Columns columns) override {
         step.decay(columns);
         if (step.t == 0 && starts_with_mean_) {
@@ -69,7 +67,7 @@ public:
         // u_t - u_{t-1} = (beta - 1) u_{t-1} + g_t
         step.combine(y_, {{1, y_}, {beta_ - 1, u_}, {1, step.g}}, columns);
         step.combine(u_, {{beta_, u_}, {1, step.g}}, columns);
-        trackers_.push_back({step.start_mix(y_, columns), columns});
+        descent_.send(step, y_, columns);
     }
     void after_backward(Step& step) override {
         for (const auto& [token, columns] : means_) {
@@ -80,15 +78,10 @@ public:
             }
             const double past = beta_ / (1 - beta_);
             step.combine(u_, {{1 + past, step.g}, {-past, y_}}, columns);
-            trackers_.push_back({step.start_mix(y_, columns), columns});
+            descent_.send(step, y_, columns);
         }
         means_.clear();
-        parameters_.finish(step, mixed_.rows(), [&](arena::Columns columns) {
-            step.apply_direction(step.x, mixed_.rows(), y_, columns);  // y as it was sent
-        });
-        step.probe.averaged(mixed_.rows());
-        for (const auto& [token, columns] : trackers_) step.finish_mix(token, y_);
-        trackers_.clear();
+        descent_.finish(step, y_);
     }
     Sent sent(int64_t t, graphs::Round round) const override {
         Sent all = rows_sent(round, 2);
@@ -104,9 +97,8 @@ private:
     bool starts_with_mean_;
     comm::RoundCost mean_cost_;
     arena::Rows y_, u_;
-    arena::Buffer mixed_;
-    TiledMix parameters_;
-    std::vector<Bucket> means_, trackers_;
+    TrackedDescent descent_;
+    std::vector<Bucket> means_;
 };
 
 std::unique_ptr<Algorithm> make_momentum_tracking(const MomentumTrackingSpec& spec,

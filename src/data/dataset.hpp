@@ -91,6 +91,12 @@ Extent total_extent(const Dataset& data);
 /// Returns the product of the lengths; 1 if there are none.
 int64_t numel(const std::vector<int64_t>& shape);
 
+/// An array of which a sample consists together with others.
+struct InputPart {
+    std::string name;
+    std::vector<int64_t> shape;  ///< Shape of a sample's part; empty for a single number.
+};
+
 struct DataSets {
     std::shared_ptr<const Dataset> train, test;
     std::shared_ptr<const Dataset> validation;  ///< Null if no samples are held out.
@@ -99,8 +105,8 @@ struct DataSets {
     std::vector<base::InputDigest> checksums;
     int64_t threads = 1;                    ///< Threads per rank that make batches.
     std::vector<std::string> classes = {};  ///< Names of the classes; empty: they are numbers.
-    /// The names of the arrays of which a sample consists, if the spec names them.
-    std::vector<std::string> inputs = {};
+    /// The arrays of which a sample consists, if the spec names them.
+    std::vector<InputPart> inputs = {};
     std::vector<std::string> warnings = {};  ///< Remarks on the contents, such as missing classes.
 };
 

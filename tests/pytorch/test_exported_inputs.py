@@ -93,3 +93,17 @@ def test_the_names_and_their_order_are_compared(dbench):
                  y=RANDOM.normal(size=8))
         refused = dbench("check", spec_of(dbench, "Pair", inputs, **changes), expect=2).stderr
         assert 'npz data with "inputs": ["left","right","weight"]' in refused
+
+
+@pytest.mark.parametrize("left, right, said", [
+    ((192,), (3, 8, 8), None),                           # a list of the same numbers
+    ((100,), (284,), "input left has the shape [3x8x8], but the array of the data has [100]"),
+    ((3, 8, 8), (8, 8, 3), "input right has the shape [3x8x8], but the array of the data has")])
+def test_the_shape_of_each_input_is_compared(dbench, left, right, said):
+    """All arrays together have as many numbers as the model reads."""
+    np.savez(dbench.folder / "Shapes.npz", y=RANDOM.normal(size=8), weight=RANDOM.normal(size=8),
+             left=RANDOM.normal(size=(8, *left)), right=RANDOM.normal(size=(8, *right)))
+    data = {"type": "npz", "train": "Shapes.npz", "test": "Shapes.npz", "batch_size": 2,
+            "inputs": ["left", "right", "weight"]}
+    told = dbench("check", spec_of(dbench, "Pair", data=data), expect=2 if said else 0)
+    assert (said or "") in told.stderr

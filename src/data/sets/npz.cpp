@@ -327,7 +327,10 @@ DataSets make_npz(const NpzSpec& spec, const DataSpec& common, const DataContext
         }
         sets.train = joined_set(train.inputs, std::move(labels), classes);
         sets.test = joined_set(test.inputs, std::move(test_labels), classes);
-        sets.inputs = spec.inputs;
+        for (size_t k = 0; k < spec.inputs.size(); ++k) {
+            const auto& shape = train.inputs[k].array.shape;
+            sets.inputs.push_back({spec.inputs[k], {shape.begin() + 1, shape.end()}});
+        }
         return sets;
     }
     const Shape shape = shape_of(train.x(), spec.layout);

@@ -145,7 +145,7 @@ struct ModelContext {
     int64_t stream_batch = 0;  ///< Samples of a batch that continue in the next batch; 0: none do.
     /// The contents of the file that the model's spec names (model_file); null: it is read.
     std::shared_ptr<const std::string> file = nullptr;
-    std::vector<std::string> inputs = {};  ///< See data::DataSets.
+    std::vector<data::InputPart> inputs = {};  ///< See data::DataSets.
 };
 
 /// An entry of the model table. `make(spec, context)` throws UserError if the data do not suit the

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <tuple>
 
@@ -156,19 +155,27 @@ private:
             mismatch(tokens ? "it reads tokens, but the inputs are numbers"
                             : "it reads numbers, but the inputs are tokens");
         }
-        if (m.inputs != context.inputs) {
-            const auto listed = [](const std::vector<std::string>& names) {
-                return "\"inputs\": " + base::Json(names).dump();
+        if (!std::ranges::equal(m.inputs, context.inputs, {}, &data::InputPart::name,
+                                &data::InputPart::name)) {
+            const auto listed = [](const std::vector<data::InputPart>& parts) {
+                base::Json names = base::Json::array();
+                for (const data::InputPart& part : parts) names.push_back(part.name);
+                return "\"inputs\": " + names.dump();
             };
             mismatch(m.inputs.empty()
                          ? "it reads one input, but the data have " + listed(context.inputs)
                          : "it reads the inputs of npz data with " + listed(m.inputs));
         }
-        const auto numel = [](const std::vector<int64_t>& shape) {
-            return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
-        };
+        for (size_t k = 0; k < m.inputs.size(); ++k) {
+            const data::InputPart &wanted = m.inputs[k], &given = context.inputs[k];
+            const bool flat =
+                given.shape.size() == 1 && data::numel(given.shape) == data::numel(wanted.shape);
+            if (wanted.shape == given.shape || flat) continue;
+            mismatch("its input " + wanted.name + " has the shape [" + text_of_shape(wanted.shape) +
+                     "], but the array of the data has [" + text_of_shape(given.shape) + "]");
+        }
         const bool flat = m.input == ExportManifest::Input::features && m.shape.size() == 1 &&
-                          numel(m.shape) == numel(context.input_shape);
+                          data::numel(m.shape) == data::numel(context.input_shape);
         if (m.shape != context.input_shape && !flat) {
             mismatch("it reads samples of " + text_of_shape(m.shape) + ", but the data have " +
                      text_of_shape(context.input_shape));

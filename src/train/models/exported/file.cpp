@@ -175,7 +175,14 @@ ExportManifest read_manifest(const Archive& archive) {
     }
     if (input.holds("parts")) {
         const Field parts = input.at("parts");
-        for (size_t k = 0; k < parts.size(); ++k) m.inputs.push_back(parts.at(k).at("name").text());
+        for (size_t k = 0; k < parts.size(); ++k) {
+            const Field shape = parts.at(k).at("shape");
+            data::InputPart part{parts.at(k).at("name").text(), {}};
+            for (size_t d = 0; d < shape.size(); ++d) {
+                part.shape.push_back(shape.at(d).size_number());
+            }
+            m.inputs.push_back(std::move(part));
+        }
     }
     m.output = static_cast<size_t>(output.at("index").size_number());
     if (output.holds("classes")) m.classes = output.at("classes").size_number();

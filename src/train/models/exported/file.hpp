@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "data/dataset.hpp"
 #include "train/models/exported/graph.hpp"
 
 namespace dbench::train {
@@ -47,10 +48,10 @@ struct ExportManifest {
 
     std::string train, eval;  ///< The names of the two graphs.
     Input input;
-    std::vector<int64_t> shape;       ///< The shape of one sample.
-    std::vector<std::string> inputs;  ///< The names of the parts of a sample, if it has several.
-    int64_t classes = 0;              ///< 0: the outputs are real numbers.
-    size_t output = 0;                ///< The number of the output that holds the logits or values.
+    std::vector<int64_t> shape;           ///< The shape of one sample.
+    std::vector<data::InputPart> inputs;  ///< The parts of a sample, if it has several.
+    int64_t classes = 0;                  ///< 0: the outputs are real numbers.
+    size_t output = 0;  ///< The number of the output that holds the logits or values.
     Loss loss = Loss::cross_entropy;
     std::string loss_graph;  ///< The name of the graph that computes the loss, if there is one.
     /// The weights of the auxiliary losses in training. They belong to the outputs 1, 2, ... of the

@@ -66,6 +66,25 @@ Json graph_spec(const std::string& words, int gpus_per_node) {
     return spec;
 }
 
+// Returns a resolved graph as the command line writes it: TYPE, and :KEY=VALUE for each key that
+// differs from the graph's defaults.
+std::string words_of(const Json& graph) {
+    const auto type = graph.at("type").get<std::string>();
+    Json plain = Json::object();
+    try {
+        plain = graphs::resolve_graph(type);
+    } catch (const base::UserError&) {  // The graph has keys without defaults.
+    }
+    std::string words = type;
+    for (const auto& item : graph.items()) {
+        const Json& value = item.value();
+        if (item.key() == "type" || plain.value(item.key(), Json()) == value) continue;
+        words +=
+            ":" + item.key() + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
+    }
+    return words;
+}
+
 int ranks_of_first_host(const std::vector<int>& host) {
     return static_cast<int>(std::count(host.begin(), host.end(), host.front()));
 }
@@ -114,10 +133,19 @@ private:
         // The session owns the schedule and lives longer than the candidates.
         const std::shared_ptr<const graphs::Schedule> schedule(std::shared_ptr<void>(),
                                                                run_.session->schedule());
+        add_orders(own_name(), schedule, rows, request_.both_orders);
+    }
+
+    // The run's graph is named by its type, or with its keys if the graph of this type with default
+    // keys is another candidate.
+    std::string own_name() const {
         const Json& graph = run_.spec.graph;
-        const std::string name =
-            graph.is_array() ? "list of graphs" : graph.at("type").get<std::string>();
-        add_orders(name, schedule, rows, request_.both_orders);
+        if (graph.is_array()) return "list of graphs";
+        const auto type = graph.at("type").get<std::string>();
+        const auto is_type = [&](const std::string& words) { return words == type; };
+        const bool other = std::ranges::any_of(request_.graphs, is_type) ||
+                           (request_.usual_graphs && std::ranges::any_of(kUsual, is_type));
+        return other ? words_of(graph) : type;
     }
 
     void add(const std::string& words, double rows) {

@@ -142,6 +142,12 @@ def test_a_calibration_of_something_else_is_refused_by_name(shared, change, name
     assert any(f"differs in {name}" in text for text in json.loads(done.stdout)["assumptions"])
 
 
+def test_a_graph_with_other_keys_is_another_candidate(shared):
+    found = predicted(shared, "spec.json", "--set", "algorithm=dsgd", "--set",
+                      'graph={"type": "ring", "lazy": 0.5}', "--hosts", 4, "--graphs", "ring")
+    assert {graph["name"] for graph in found["graphs"]} == {"ring:lazy=0.5", "ring"}
+
+
 def test_another_commit_of_the_program_is_a_warning(shared):
     costs = json.loads((shared.folder / "costs.json").read_text())
     costs["program"] = costs["program"].split(" ")[0] + " (another)"

@@ -208,4 +208,51 @@ TEST_CASE("NCCL: the transport names a step that starts after a later exchange")
     CHECK_THAT(ends[0], ContainsSubstring("the other one has failed"));
 }
 
+namespace {
+
+/// A transport that refuses the `refused`-th start from now on.
+class RefusingRows : public ForwardingRows {
+public:
+    using ForwardingRows::ForwardingRows;
+    int refused = 0;  ///< 0: none.
+    std::unique_ptr<Transfer> start(std::span<const Message> out,
+                                    std::span<const Message> in) override {
+        if (refused > 0 && --refused == 0) throw base::RunError("this start was refused");
+        return ForwardingRows::start(out, in);
+    }
+};
+
+}  // namespace
+
+// Without the memory that an exchange keeps after a failed start, the launches of its first step
+// read freed memory; the build with sanitizers reports that.
+TEST_CASE("NCCL: launches of an exchange that failed to start may run after its end") {
+    const arena::Layout layout = short_layout();
+    const arena::Buffer x = replicas(layout, kNcclFaultsFloat, 0, 2);
+    NcclStandIn device(2);
+    std::vector<RefusingRows*> transports(2);
+    const auto ends = play_nccl(
+        device, 2,
+        [&](World& world) -> std::string {
+            RefusingRows& rows = *transports[world.rank()];
+            std::string problem = "nobody noticed";
+            try {
+                Exchange exchange(world, {2, 2}, layout, nullptr, Reduction::reproducible);
+                rows.refused = 2;
+                exchange.start_all_reduce(x.rows().only(world.rank()), {0, 1024});
+            } catch (const base::RunError& error) {
+                problem = error.what();
+            }
+            const auto later = rows.start({}, {});
+            while (!later->test()) std::this_thread::yield();
+            return problem;
+        },
+        [&](int rank, std::unique_ptr<RowTransport> transport) -> std::unique_ptr<RowTransport> {
+            auto refusing = std::make_unique<RefusingRows>(std::move(transport));
+            transports[rank] = refusing.get();
+            return refusing;
+        });
+    for (const std::string& end : ends) CHECK(end == "this start was refused");
+}
+
 }  // namespace dbench::comm::tests

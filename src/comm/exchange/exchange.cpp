@@ -114,7 +114,13 @@ std::shared_ptr<MixingOperation> Exchange::Impl::start(std::shared_ptr<const Mix
                                                                      .in_place = in_place,
                                                                      .place = place()});
     if (in_place) unreclaimed.push_back(operation);
-    const bool arithmetic = operation->begin();
+    bool arithmetic = false;
+    try {
+        arithmetic = operation->begin();
+    } catch (...) {
+        Engine::keep(operation);  // Launches before the failure still use its memory.
+        throw;
+    }
     if (trace) trace->polled = operation->moves();
     operation->trace = std::move(trace);
     if (operation->moves()) {

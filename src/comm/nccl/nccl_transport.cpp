@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <utility>
@@ -80,6 +81,7 @@ private:
     // Checks that all messages of a start have the same tag, and that tags of later starts do not
     // decrease (modulo kTags).
     void check_order(int tag) {
+        const std::lock_guard lock(mutex_);
         const int ahead = last_ ? (tag - *last_ + kTags) % kTags : 0;
         if (ahead >= kTags / 2) {
             throw base::RunError("rows of exchange " + std::to_string(tag) +
@@ -90,6 +92,7 @@ private:
     }
 
     std::shared_ptr<NcclSession> session_;
+    std::mutex mutex_;         // protects last_: any thread may start messages
     std::optional<int> last_;  // tag
 };
 

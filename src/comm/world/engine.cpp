@@ -59,6 +59,10 @@ void Engine::start(std::shared_ptr<OperationInFlight> operation, bool now) {
     changed_.notify_all();
 }
 
+void Engine::keep(std::shared_ptr<OperationInFlight> failed) {
+    keep_until_exit({std::move(failed)});
+}
+
 void Engine::check_halted() {
     const std::lock_guard lock(mutex_);
     if (stop_) throw base::RunError("the exchange was halted after an earlier failure");

@@ -60,6 +60,9 @@ public:
     /// that fails is kept until the process ends, because a transport may still write into its
     /// memory.
     void start(std::shared_ptr<OperationInFlight> operation, bool now);
+    /// Keeps an operation that failed before `start` until the process ends, because a queue or a
+    /// transport may still use its memory.
+    static void keep(std::shared_ptr<OperationInFlight> failed);
     /// Stops advancing operations, after a failure: their rows may then be freed. Keeps the
     /// operations' own memory until the process ends, because a transport may still write into it.
     void halt();

@@ -57,12 +57,13 @@ no_cuda_because() {
 skipped_tests() { sed -n -E '/^SKIPPED \[|^ *skipped: /p' "$@" | sed 's/^ *//' | sort -u; }
 
 # Prints the skipped tests whose reason is neither a missing GPU, nor a CUDA build that this run did not make, nor
-# a library of models that nothing else needs, nor missing data if DBENCH_DATA is not set; false if there are none.
+# a library of models that nothing else needs, nor missing data if DBENCH_DATA is not set, nor MNIST; false if none is.
 unexplained_skips() {
     local fine='no CUDA device|this build has no CUDA|there is a card|no (torchvision|transformers) in this Python'
     [ -n "${DBENCH_CUDA_PROGRAM:-}" ] || fine+='|no CUDA build|where nvcc is present'
     [ -n "${DBENCH_TORCH_PYTHON:-}" ] || fine+='|DBENCH_TORCH_PYTHON'
-    [ -n "${DBENCH_DATA:-}" ] || fine+='|DBENCH_DATA'
+    # A folder of real data may lack MNIST: the tests of Fashion-MNIST read the same format.
+    [ -n "${DBENCH_DATA:-}" ] && fine+='|mnist is not in' || fine+='|DBENCH_DATA'
     skipped_tests "$@" | grep -v -E "$fine"
 }
 

@@ -422,8 +422,8 @@ def test_words_of_a_trace_are_no_markup(traced, tmp_path):
 
 def test_a_page_of_too_many_spans_is_refused(traced, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("dbench_analysis.commands.timeline.MOST", 100)
-    found = refused(capsys, traced(), "-o", tmp_path / "page.html")
-    assert "--iterations" in found and not (tmp_path / "page.html").exists()
+    found = refused(capsys, traced(), "-o", tmp_path / "new" / "page.html")
+    assert "--iterations" in found and not (tmp_path / "new").exists()
 
 
 @pytest.mark.skipif(not CHROMIUM, reason="no chromium to open the page in")

@@ -12,6 +12,7 @@ from ..quantities import fields
 from ..reading.files import TABLES
 from ..selection.collection import collect, selected
 from ..selection.conditions import Condition
+from . import page_options
 
 HELP = "one tidy table of many result files, a row per run, as CSV or Parquet"
 EXAMPLES = """examples:
@@ -28,7 +29,7 @@ columns (written if --columns is not given):
 
 
 def declare(parser):
-    parser.add_argument("-o", "--output", required=True, metavar="FILE",
+    parser.add_argument("-o", "--output", required=True, type=page_options.target, metavar="FILE",
                         help="the table to write: .csv or .parquet")
     parser.add_argument(
         "--columns", metavar="KEY,...",

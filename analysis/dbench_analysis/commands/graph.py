@@ -35,7 +35,7 @@ def declare(parser):
                         help=f"replicas, at most {LARGEST}")
     parser.add_argument("--compare", metavar="TYPES",
                         help="compare these types, parameters as in ring_lattice:k=8")
-    parser.add_argument("-o", "--output", metavar="FILE",
+    parser.add_argument("-o", "--output", type=page_options.target, metavar="FILE",
                         help="the picture, .png, .pdf or .svg (default: plots/graph-TYPE-nN.png)")
     parser.add_argument("--rounds", type=int, metavar="R",
                         help="iterations of the disagreement (default: until it is small, at most "

@@ -1,4 +1,4 @@
-"""Options that fit figures to a page: their width, and other names in the legends."""
+"""Options that commands share: the file to write, the width of figures, names in legends."""
 
 import argparse
 
@@ -14,6 +14,13 @@ def declare(parser, what: str, example: str):
     parser.add_argument("--label", action="append", default=[], metavar="NAME=TEXT",
                         help=f"another name for an entry of the legends, such as {example}; "
                              "may be given several times")
+
+
+def target(text: str) -> str:
+    """Return the name of a file or folder to write. An empty one (-o "$UNSET") is refused."""
+    if not text:
+        raise argparse.ArgumentTypeError("the name is empty: give one, or leave the option out")
+    return text
 
 
 def inches(text: str) -> float:

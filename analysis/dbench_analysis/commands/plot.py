@@ -33,7 +33,7 @@ FILES = (*(f".{form}" for form in FORMATS), ".jpg", ".jpeg", ".eps", ".ps", ".ht
 
 
 def declare(parser):
-    parser.add_argument("-o", "--output", default="plots", metavar="DIR",
+    parser.add_argument("-o", "--output", default="plots", type=page_options.target, metavar="DIR",
                         help="folder for the figures (default: plots)")
     parser.add_argument("--kind", action="append", choices=tuple(KINDS),
                         help="only this figure; may be given several times")

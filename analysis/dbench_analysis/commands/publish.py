@@ -8,6 +8,7 @@ from ..quantities import fields
 from ..statistics.outcome import parse_margin
 from ..studies.family import METRIC, Terms
 from ..studies.publish import publish
+from . import page_options
 
 HELP = "tables, figures and a page of verdicts for each study, and one page to browse all runs"
 EXAMPLES = """examples:
@@ -23,7 +24,7 @@ were chosen. Methods are compared with all-reduce (C_complete) in the same cell,
 
 
 def declare(parser):
-    parser.add_argument("-o", "--output", required=True, metavar="DIR",
+    parser.add_argument("-o", "--output", required=True, type=page_options.target, metavar="DIR",
                         help="the folder for the studies and the page")
     parser.add_argument("--margin", default="0.5%", metavar="M",
                         help="equivalence: differences below M (default: 0.5%%)")

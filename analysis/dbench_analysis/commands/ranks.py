@@ -8,6 +8,7 @@ from ..basics.errors import AnalysisError
 from ..selection.opening import open_runs
 from ..statistics.ranking import ranking
 from ..tables.rank_tables import as_csv, as_text
+from . import page_options
 
 HELP = ("implementations ranked by the dispersion of their norms and by accuracy, and how the two "
         "rankings agree")
@@ -30,7 +31,7 @@ def declare(parser):
                         help="share of the iterations that counts as early (default: 0.1)")
     parser.add_argument("--format", choices=("markdown", "latex", "csv"), default="markdown",
                         help="default: markdown; csv: the ranks of every group")
-    parser.add_argument("-o", "--output", metavar="FILE",
+    parser.add_argument("-o", "--output", type=page_options.target, metavar="FILE",
                         help="write to this file, not to the terminal")
 
 

@@ -9,6 +9,7 @@ from ..basics.errors import AnalysisError
 from ..basics.formatting import counted
 from ..pages.report import document
 from ..selection.opening import open_runs
+from . import page_options
 
 SECONDS = 10.0  # between two pages of --watch
 
@@ -23,7 +24,7 @@ them, zoom, compare the specs of two runs. The page loads nothing from anywhere.
 
 
 def declare(parser):
-    parser.add_argument("-o", "--output", required=True, metavar="FILE",
+    parser.add_argument("-o", "--output", required=True, type=page_options.target, metavar="FILE",
                         help="the page to write (.html)")
     parser.add_argument("--title", help="heading of the page (default: the runs' names)")
 

@@ -11,7 +11,7 @@ from ..quantities.fields import COLUMNS
 from ..reproduction import definition
 from ..selection.opening import open_runs
 from ..statistics.outcome import parse_margin
-from . import published_tables
+from . import page_options, published_tables
 
 TAKES_RUNS = False
 HELP = ("published findings and published tables, each with a verdict from runs, its evidence, "
@@ -47,7 +47,7 @@ def declare(parser):
     parser.add_argument("--format", choices=("markdown", "latex", "json"), default="markdown",
                         help="default: markdown")
     parser.add_argument("--json", action="store_true", help="the same as --format json")
-    parser.add_argument("-o", "--output", metavar="FILE",
+    parser.add_argument("-o", "--output", type=page_options.target, metavar="FILE",
                         help="write to this file, not to the terminal")
     published_tables.declare(parser)
 

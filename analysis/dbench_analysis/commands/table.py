@@ -19,6 +19,7 @@ from ..selection.collection import Collection, collect, selected
 from ..selection.conditions import Condition
 from ..selection.opening import open_runs
 from ..statistics.pivot import Pivot, pivot, replica_notes, shown
+from . import page_options
 
 HELP = ("a Markdown, LaTeX or CSV table: one row per run, or a pivot with mean ± deviation over "
         "seeds")
@@ -55,7 +56,7 @@ def declare(parser):
     parser.add_argument("--label", action="append", default=[], metavar="NAME=TEXT",
                         help="pivot: another name for a row or a column, such as "
                              "D_ring='our ring'; may be given several times")
-    parser.add_argument("-o", "--output", metavar="FILE",
+    parser.add_argument("-o", "--output", type=page_options.target, metavar="FILE",
                         help="write to this file, not to the terminal")
 
 

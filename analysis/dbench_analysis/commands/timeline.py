@@ -35,7 +35,7 @@ MOST = 40_000  # spans of a page
 
 
 def declare(parser):
-    parser.add_argument("-o", "--output", metavar="FILE",
+    parser.add_argument("-o", "--output", type=page_options.target, metavar="FILE",
                         help="the figure (.pdf, .png, .svg), a page (.html), or one trace of all "
                              "ranks in Chrome's format (.json)")
     parser.add_argument("--iterations", type=span, metavar="A:B",
@@ -126,16 +126,16 @@ def chosen(trace: Trace, arguments) -> Trace:
 
 def write(panels: list[timeline.Panel], names: list[str], target: Path, form: str, arguments):
     """Write the file that --output names."""
+    spans = sum(len(panel.trace.spans) for panel in panels)
+    if form == "html" and spans > MOST:
+        raise AnalysisError(f"-o {target}", f"{spans:,} spans are too many for a page, which "
+                            f"shows {MOST:,}", "choose some with --iterations or --ranks, or "
+                            "write a .json for ui.perfetto.dev")
     target.parent.mkdir(parents=True, exist_ok=True)
     if form == "json":
         events = merged([panel.trace for panel in panels], names)
         target.write_text(as_json(events), encoding="utf-8")
     elif form == "html":
-        spans = sum(len(panel.trace.spans) for panel in panels)
-        if spans > MOST:
-            raise AnalysisError(f"-o {target}", f"{spans:,} spans are too many for a page, which "
-                                f"shows {MOST:,}", "choose some with --iterations or --ranks, or "
-                                "write a .json for ui.perfetto.dev")
         target.write_text(page.page(panels), encoding="utf-8")
     else:
         shape = Page(arguments.width)

@@ -1,6 +1,6 @@
 #pragma once
 // Decides which algorithms, graphs, optimizers, codecs, models, data and devices can be combined.
-// Each rule stands once, in compatibility.cpp. The modules `program`, `train` and `conform` collect
+// Each rule stands once, in folder rules. The modules `program`, `train` and `conform` collect
 // the facts that they know (Facts) and refuse a combination with require_compatible, or use the
 // problems that find_problems returns.
 

@@ -119,7 +119,10 @@ const std::vector<Example>& examples() {
          [](Facts& f) { f.message = MessageFacts{}; }, "/message", "encodes its messages itself"},
         {"exact rows", "sgp",
          [](Facts& f) { f.message = MessageFacts{.codec = "float16", .changes_rows = true}; },
-         with("dsgd"), "/message", "cannot send rounded rows"},
+         with("dsgd"), "/message", "a W whose rows sum to 1"},
+        {"exact rows", "swift",
+         [](Facts& f) { f.message = MessageFacts{.codec = "float16", .changes_rows = true}; },
+         with("dsgd"), "/message", "asynchronous algorithms are rows as they are"},
         {"codec", "dsgd",
          [](Facts& f) {
              f.message = message_facts({{"type", "top_k"}});

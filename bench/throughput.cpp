@@ -2,7 +2,9 @@
 // update on the arena. Prints the best and the median samples per second of several rounds;
 // `seconds` is the length of all rounds. It uses processor time, so that other work on the machine
 // matters less.
-//   bench_throughput [seconds] [model]      model: a name in kCases; without it, prints the names
+//   bench_throughput [seconds] [model] [spec]
+// model: a name in kCases; without it, prints the names of those that are compared with PyTorch.
+// spec: the JSON text of /model that replaces the case's, for example of an exported model.
 
 #include <torch/torch.h>
 
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "algorithms/optimizers/optimizer.hpp"
+#include "arena/device/queue.hpp"
 #include "arena/kernels.hpp"
 #include "train/device/allocator.hpp"
 #include "train/models/model.hpp"
@@ -34,7 +37,8 @@ struct Case {
     std::vector<int64_t> shape;
     int64_t classes, batch;
     bool tokens = false;
-    int steps = 1;  ///< per round
+    int steps = 1;       ///< per round
+    bool listed = true;  ///< pytorch_throughput.py has the case
 };
 
 const Case kCases[] = {
@@ -49,6 +53,14 @@ const Case kCases[] = {
      4000,
      64,
      true},
+    {"gpt",
+     R"({"type": "gpt", "width": 128, "heads": 4, "layers": 2, "dropout": 0})",
+     {64},
+     1000,
+     8,
+     true,
+     1,
+     false},
 };
 
 double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
@@ -62,13 +74,13 @@ int main(int argc, char** argv) {
     const Case* found = nullptr;
     for (const Case& each : kCases) {
         if (argc > 2 && std::string(argv[2]) == each.name) found = &each;
-        if (argc < 3) std::printf("%s\n", each.name);
+        if (argc < 3 && each.listed) std::printf("%s\n", each.name);
     }
     if (found == nullptr) return argc < 3 ? 0 : 2;
 
     const ModelContext context{found->shape, found->classes, found->tokens};
-    const base::Json model_spec =
-        base::resolve_member(base::Json::parse(found->model), "/model", "model", model_entries());
+    const base::Json model_spec = base::resolve_member(
+        base::Json::parse(argc > 3 ? argv[3] : found->model), "/model", "model", model_entries());
     const auto model =
         base::find_entry(model_table(), model_spec.at("type"))->make(model_spec, context);
     Replicas replica(*model, {1, 1}, 0, arena::DType::float32, Init::same, 1);
@@ -103,7 +115,7 @@ int main(int argc, char** argv) {
     const auto step = [&] {
         executor.gradient(t, replica.x(), 0, batch, timers);
         optimizer->step(replica.x(), replica.x(), replica.x(), replica.g(), layout.all(),
-                        {0.01, ++t}, nullptr);
+                        {0.01, ++t}, nullptr, arena::host_queue());
     };
     for (int warm = 0; warm < 2; ++warm) step();
     std::vector<double> rates;

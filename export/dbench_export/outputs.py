@@ -5,8 +5,10 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.export import ExportedProgram
 
 from .errors import ExportError, first_line, place_of
+from .graphs import place_of_node
 from .inputs import Input
 from .losses import Loss, Structure
 
@@ -143,6 +145,16 @@ def check_rows(module: nn.Module, sample: Input, batch: int, loss: Loss) -> None
             raise ExportError(f"--auxiliary: its output has the shape {tuple(each.shape)}: it must "
                               f"have the shape {tuple(outputs[0].shape)} of the logits, or be a "
                               "loss: one number, or one for each sample")
+
+
+def check_growth(program: ExportedProgram) -> None:
+    """Raise ExportError if an output of the graph has the same number of rows for every batch."""
+    for node in program.graph.output_node().args[0]:
+        shape = node.meta["val"].shape
+        if shape and isinstance(shape[0], int):
+            raise ExportError(f"{place_of_node(node) or 'forward()'}: it returns {shape[0]} rows "
+                              "for a batch of every size, and the loss reads them: return rows for "
+                              "each sample, or one number")
 
 
 def _run(module: nn.Module, sample: torch.Tensor) -> Any:

@@ -137,6 +137,19 @@ REFUSED = {
     "twice": (HEADS, ["--logits", "main", "--auxiliary", "aux=0.3", "--auxiliary", "aux=0.4"],
               "the output aux already has the weight 0.3"),
     "counts": (LINEAR, ["--loss", "mine.py:counts"], "the graph of the function computes"),
+    "table": ("""
+class make(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc, self.table = nn.Linear(20, 10), nn.Parameter(torch.randn(8, 10))
+
+    def forward(self, x):
+        return self.fc(x), self.table.exp()
+
+def f(outputs, targets):
+    return functional.cross_entropy(outputs[0], targets) + outputs[1].mean()
+""", ["--logits", "0", "--loss", "mine.py:f"],
+              "self.table.exp()): it returns 8 rows for a batch of every size"),
     "modes": ("""
 class make(nn.Module):
     def __init__(self):

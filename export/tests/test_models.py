@@ -163,6 +163,25 @@ def test_notes(exporter):
     assert "they get no gradient: more.weight, more.bias" in printed
 
 
+def test_rounding(exporter):
+    """While it is exported, the module adds in another order, as attention with a mask does."""
+    exporter.write("""
+class make(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc, self.out = nn.Linear(20, 20), nn.Linear(20, 10)
+
+    def forward(self, x):
+        x = self.fc(x)
+        if torch.compiler.is_exporting():
+            return self.out(x / 3) + self.out(2 * x / 3)
+        return self.out(x) + self.out.bias
+""")
+    printed = exporter("mine.py:make", "--input", FEATURES, "--classes", "10")
+    assert "numbers differ by rounding: by " in printed
+    assert "those of the module up to rounding" in printed
+
+
 def test_help_has_examples(capsys):
     from dbench_export import cli
     with pytest.raises(SystemExit):

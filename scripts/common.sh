@@ -57,9 +57,9 @@ no_cuda_because() {
 skipped_tests() { sed -n -E '/^SKIPPED \[|^ *skipped: /p' "$@" | sed 's/^ *//' | sort -u; }
 
 # Prints the skipped tests whose reason is neither a missing GPU, nor a CUDA build that this run did not make, nor
-# a library of models that nothing else needs, nor missing data if DBENCH_DATA is not set, nor MNIST; false if none is.
+# missing data if DBENCH_DATA is not set, nor MNIST; false if there are none.
 unexplained_skips() {
-    local fine='no CUDA device|this build has no CUDA|there is a card|no (torchvision|transformers) in this Python'
+    local fine='no CUDA device|this build has no CUDA|there is a card'
     [ -n "${DBENCH_CUDA_PROGRAM:-}" ] || fine+='|no CUDA build|where nvcc is present'
     [ -n "${DBENCH_TORCH_PYTHON:-}" ] || fine+='|DBENCH_TORCH_PYTHON'
     # A folder of real data may lack MNIST: the tests of Fashion-MNIST read the same format.

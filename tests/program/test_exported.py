@@ -102,6 +102,16 @@ def test_replicas_together_compute_what_they_compute_alone(dbench):
     assert "change the buffer norm.running_mean of one replica" in refused
 
 
+def test_a_device_in_the_graph_is_that_of_the_run(dbench):
+    """`x.to(device=..., dtype=...)` has a device that the operator requires."""
+    write(dbench, archive.linear())
+    plain = dbench.run(dbench.spec(SHORT), "plain.h5")
+    write(dbench, archive.linear(edit=lambda graph: graph.add(
+        "to.device", "moved", self="out", device={"as_device": {"type": "cuda", "index": 0}},
+        dtype={"as_scalar_type": 7})))
+    assert differences(plain, dbench.run(dbench.spec(SHORT), "moved.h5")) == []
+
+
 def cross_entropy(graph, reduction=0):
     graph.add("cross_entropy_loss.default", "loss", self="y", target="t", reduction=reduction)
 
@@ -151,6 +161,39 @@ def test_an_auxiliary_loss_is_added_in_training_only(dbench):
     for name, factor in (("iterations/train_loss", 2), ("evaluations/mean_loss", 1),
                          ("iterations/train_accuracy", 1)):
         np.testing.assert_allclose(read(own, name), factor * read(plain, name), rtol=1e-9)
+
+
+def as_values(data):
+    """Change the manifest to that of a model of real numbers."""
+    manifest = json.loads(data)
+    manifest["output"]["classes"] = None
+    return json.dumps({**manifest, "loss": "mse", "input": {"kind": "features", "shape": [4]}})
+
+
+def test_a_distance_of_real_numbers_leaves_out_auxiliary_outputs(dbench):
+    """The further output is a third of the values. Its loss has no weight, so that the run must be
+    that of the model without it, also where feddkd compares a student with its teacher."""
+    random = np.random.default_rng(0)
+    x = random.normal(size=(64, 4)).astype("float32")
+    np.savez(dbench.folder / "data.npz", x=x, y=x.sum(1))
+
+    def third(graph):
+        graph.add("mul.Tensor", "third", self="out", other=1 / 3)
+        graph.outputs.append("third")
+        graph.output = "out"
+
+    losses = []
+    for edit, auxiliary in ((None, None), (third, [0.0])):
+        write(dbench, archive.linear(1, (4,), edit=edit, auxiliary=auxiliary,
+                                     changes={"extra/dbench.json": as_values}))
+        run = dbench.run(dbench.spec(
+            replicas=4, model=MODEL, data={"type": "npz", "train": "data.npz", "test": "data.npz",
+                                           "batch_size": 4},
+            implementation=None, graph={"type": "ring"},
+            algorithm={"type": "feddkd", "period": 2, "distill_steps": 2},
+            length={"iterations": 8}, precision="float64"), f"{len(losses)}.h5")
+        losses.append(read(run, "iterations/train_loss"))
+    np.testing.assert_allclose(*losses, rtol=1e-12)
 
 
 def fixed_loss(graph):
@@ -221,6 +264,12 @@ WRONG = {
     "loss of a part": (archive.linear(loss=lambda graph: graph.add(
         "slice.Tensor", "part", self="y", dim=0, start=0, end=1)),
         "returns neither one number nor one for each sample"),
+    "loss of each class": (archive.linear(loss=lambda graph: graph.add(
+        "sum.dim_IntList", "sums", self="y", dim=[0])),
+        "returns neither one number nor one for each sample"),
+    "output of each class": (archive.linear(edit=lambda graph: graph.outputs.append("w_fc_bias"),
+                                            loss=lambda graph: cross_entropy(graph)),
+                             "returns output 1 without rows for each sample"),
     "loss that draws": (archive.linear(loss=lambda graph: graph.add("rand_like.default", "drawn",
                                                                     self="y")),
                         "draws random numbers"),

@@ -184,6 +184,7 @@ Operand resolve_argument(const ExportedNode& node, const c10::Argument& argument
     out.items = found->items;
     if (found->kind == ConstantKind::device) {
         out.place = true;
+        out.constant = c10::Device(c10::kCPU);
     } else if (found->kind != ConstantKind::plain) {
         set_number(out, *found, constant.toInt(), refuse);
     } else if (kind == c10::TypeKind::TensorType) {

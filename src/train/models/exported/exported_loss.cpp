@@ -1,6 +1,5 @@
 #include "train/models/exported/exported_loss.hpp"
 
-#include <functional>
 #include <numeric>
 
 #include "base/error.hpp"
@@ -45,10 +44,12 @@ const std::vector<size_t>& ExportedLoss::outputs(bool training) const {
     return training ? training_ : evaluation_;
 }
 
-void ExportedLoss::learn(const std::vector<torch::Tensor>& trained,
-                         const std::vector<torch::Tensor>& evaluated, int64_t samples) {
-    if (!packs()) return;
+/// Returns the shapes of the outputs of the training graph for `samples` samples.
+std::vector<ExportedLoss::Part> ExportedLoss::parts_of(const std::vector<torch::Tensor>& trained,
+                                                       const std::vector<torch::Tensor>& evaluated,
+                                                       int64_t samples) const {
     const std::string& where = file_.train.where;
+    std::vector<Part> parts;
     for (size_t k = 0; k < trained.size(); ++k) {
         const torch::Tensor& each = trained[k];
         const std::string name = "output " + std::to_string(training_[k]);
@@ -68,14 +69,33 @@ void ExportedLoss::learn(const std::vector<torch::Tensor>& trained,
             part.rows = each.size(0) / samples;
             part.row = each.sizes().slice(1).vec();
             part.width = each.numel() / samples;
-        } else if (!own()) {
-            obstacle_ = "an auxiliary loss is one number for all samples of a replica";
         }
-        if (part.single && own()) {
-            obstacle_ = "the loss function reads a number that belongs to a whole batch";
-        }
+        parts.push_back(std::move(part));
+    }
+    return parts;
+}
+
+void ExportedLoss::learn(const Results& results) {
+    if (!packs()) return;
+    const std::string& where = file_.train.where;
+    constexpr int64_t kSamples = 2, kOtherSamples = 3;
+    const std::vector<torch::Tensor> trained = results(true, kSamples);
+    parts_ = parts_of(trained, results(false, kSamples), kSamples);
+    for (const Part& part : parts_) {
         width_ += part.width;
-        parts_.push_back(std::move(part));
+        if (part.single) {
+            obstacle_ = own() ? "the loss function reads a number that belongs to a whole batch"
+                              : "an auxiliary loss is one number for all samples of a replica";
+        }
+    }
+    // Two samples do not show that an output always has two rows, or an even number of them.
+    const std::vector<torch::Tensor> others = results(true, kOtherSamples);
+    const std::vector<Part> again = parts_of(others, results(false, kOtherSamples), kOtherSamples);
+    for (size_t k = 0; k < parts_.size(); ++k) {
+        if (again[k] == parts_[k]) continue;
+        refuse_export(where, "returns output " + std::to_string(training_[k]) +
+                                 " without rows for each sample (their number does not grow with "
+                                 "the batch)");
     }
     if (!own()) {
         for (size_t k = 1; k < parts_.size(); ++k) {
@@ -95,11 +115,15 @@ void ExportedLoss::learn(const std::vector<torch::Tensor>& trained,
     if (parts_.size() == 1 && parts_[0].single) {
         refuse_export(where, "returns one number for a batch instead of outputs for each sample");
     }
-    try_function(pack(trained, samples), samples);
+    if (try_function(pack(trained, kSamples), kSamples) !=
+        try_function(pack(others, kOtherSamples), kOtherSamples)) {
+        refuse_export(file_.loss->where, "returns neither one number nor one for each sample");
+    }
 }
 
-/// Calls the user's function once, with targets of zero.
-void ExportedLoss::try_function(const torch::Tensor& output, int64_t samples) {
+/// Calls the user's function once, with targets of zero. Returns how many numbers it computes for
+/// each sample, or 0 if it computes one number for the batch.
+int64_t ExportedLoss::try_function(const torch::Tensor& output, int64_t samples) {
     const bool tokens = file_.manifest.input == ExportManifest::Input::tokens;
     data::Batch zeros;
     zeros.count = samples;
@@ -115,11 +139,14 @@ void ExportedLoss::try_function(const torch::Tensor& output, int64_t samples) {
     }
     if (value.dim() == 0) {
         obstacle_ = "the loss function of the exported model returns one number for a batch";
-    } else if (mixes_samples(output, zeros)) {
+        return 0;
+    }
+    if (mixes_samples(output, zeros)) {
         obstacle_ =
             "the loss function of the exported model computes the loss of a sample from others, "
             "too";
     }
+    return value.numel() / samples;
 }
 
 /// Tries whether the loss of the first sample changes with the outputs of the last one, as in

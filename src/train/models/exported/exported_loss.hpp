@@ -8,6 +8,7 @@
 
 #include <torch/torch.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,10 +27,13 @@ public:
 
     /// Returns the numbers of the outputs that the graph of training or of evaluation must compute.
     const std::vector<size_t>& outputs(bool training) const;
-    /// Learns the shapes of the outputs of the training graph for `samples` samples, and checks
-    /// that those of the evaluation graph have the shapes that the loss needs. Throws UserError.
-    void learn(const std::vector<torch::Tensor>& trained,
-               const std::vector<torch::Tensor>& evaluated, int64_t samples);
+    /// Returns the outputs of the graph of training or of evaluation for so many samples, those
+    /// that `outputs` names.
+    using Results = std::function<std::vector<torch::Tensor>(bool training, int64_t samples)>;
+    /// Learns the shapes of the outputs of the training graph from batches of two and of three
+    /// samples, and checks that those of the evaluation graph have the shapes that the loss needs.
+    /// Throws UserError.
+    void learn(const Results& results);
     /// Returns the model's output for the results of a graph.
     torch::Tensor pack(const std::vector<torch::Tensor>& results, int64_t samples) const;
     /// Returns the logits (terms, classes), or the values (samples).
@@ -53,6 +57,8 @@ private:
         int64_t rows = 1;          ///< Rows of the output for each sample.
         std::vector<int64_t> row;  ///< The shape of a row.
         int64_t width = 1;         ///< Numbers for each sample.
+
+        bool operator==(const Part&) const = default;
     };
 
     bool packs() const { return own() || !file_.manifest.auxiliary.empty(); }
@@ -63,7 +69,9 @@ private:
                                  const data::Batch& batch, double smoothing) const;
     torch::Tensor auxiliary(const Model& model, size_t k, const torch::Tensor& value,
                             const data::Batch& batch, double smoothing) const;
-    void try_function(const torch::Tensor& output, int64_t samples);
+    std::vector<Part> parts_of(const std::vector<torch::Tensor>& trained,
+                               const std::vector<torch::Tensor>& evaluated, int64_t samples) const;
+    int64_t try_function(const torch::Tensor& output, int64_t samples);
     bool mixes_samples(const torch::Tensor& output, const data::Batch& batch) const;
     torch::Tensor evaluate(const torch::Tensor& output, const data::Batch& batch) const;
 

@@ -85,8 +85,11 @@ public:
     }
     torch::Tensor distance(const torch::Tensor& output, const torch::Tensor& teacher,
                            double temperature) const override {
-        if (file_.manifest.classes == 0) return torch::mse_loss(output, teacher);
-        return Model::distance(loss_.logits(output), loss_.logits(teacher), temperature);
+        if (file_.manifest.classes > 0) {
+            return Model::distance(loss_.logits(output), loss_.logits(teacher), temperature);
+        }
+        if (loss_.own()) return torch::mse_loss(output, teacher);
+        return torch::mse_loss(loss_.logits(output), loss_.logits(teacher));
     }
     double correct(const torch::Tensor& output, const data::Batch& batch,
                    int64_t top) const override {
@@ -330,8 +333,8 @@ private:
         return weights;
     }
 
-    torch::Tensor zero_samples(const ModelContext& context) const {
-        std::vector<int64_t> shape{kTriedSamples};
+    torch::Tensor zero_samples(const ModelContext& context, int64_t samples) const {
+        std::vector<int64_t> shape{samples};
         shape.insert(shape.end(), context.input_shape.begin(), context.input_shape.end());
         const torch::Tensor zeros =
             torch::zeros(shape, context.tokens ? torch::kInt64 : torch::kFloat32);
@@ -356,7 +359,7 @@ private:
         for (torch::Tensor& each : weights.parameters) {
             each = torch::stack({each, each}).requires_grad_(true);
         }
-        torch::Tensor input = zero_samples(context);
+        torch::Tensor input = zero_samples(context, kTriedSamples);
         input = torch::stack({input, input});
         const int64_t level = at::functorch::initAndPushDynamicLayer(
             at::functorch::TransformType::Vmap, kReplicas, at::functorch::RandomnessType::Error);
@@ -378,16 +381,16 @@ private:
     void try_out(const ModelContext& context) {
         const torch::NoGradGuard no_grad;
         const Weights weights = initial_weights();
-        const torch::Tensor input = zero_samples(context);
-        const int64_t terms = context.tokens ? input.numel() : kTriedSamples;
+        const auto try_samples = [&](bool training, int64_t samples) {
+            return results(weights, zero_samples(context, samples), training);
+        };
+        loss_.learn(try_samples);
         const int64_t classes = file_.manifest.classes;
-        const std::vector<torch::Tensor> evaluated = results(weights, input, false),
-                                         trained = results(weights, input, true);
-        loss_.learn(trained, evaluated, kTriedSamples);
         if (classes == 0 && loss_.own()) return;
+        const int64_t terms = kTriedSamples * (context.tokens ? context.input_shape.at(0) : 1);
         for (const bool training : {false, true}) {
             const torch::Tensor output =
-                logits(loss_.pack(training ? trained : evaluated, kTriedSamples));
+                logits(loss_.pack(try_samples(training, kTriedSamples), kTriedSamples));
             const bool fits = classes == 0 ? output.numel() == terms
                                            : output.dim() == 2 && output.size(0) == terms &&
                                                  output.size(1) == classes;

@@ -169,7 +169,10 @@ SENT = {
 
 @pytest.fixture(scope="module")
 def runs(shared):
-    return Together(shared, "all", {name: {**CNN, **ALGORITHMS[name]} for name in ALGORITHMS})
+    """Return runs of all algorithms on a CNN, and of their variants on a model that costs less."""
+    less = {"model": {"type": "mlp", "hidden": [8]}}
+    return Together(shared, "all", {
+        name: {**CNN, **(less if " " in name else {}), **ALGORITHMS[name]} for name in ALGORITHMS})
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

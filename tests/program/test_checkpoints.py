@@ -23,19 +23,22 @@ CNN = {"model": {"type": "cnn", "width": 4}, "replicas": 6, "graph": "ring", "im
        "optimizer": {"type": "sgd", "lr": 0.02}, "length": {"iterations": 100},
        "profile": {"every": {"iterations": 3}},
        "evaluate": {"every": {"iterations": 50}}, "checkpoint": {"every": {"iterations": 10}}}
-# STOPPED has few iterations. With SLOWED, iterations sleep, so that a signal arrives before the
-# end.
-SLOWED = {"delays": [{"seconds": 0.003}]}
-STOPPED = {**CNN, "length": {"iterations": 60}, "evaluate": {"every": {"iterations": 30}},
-           "checkpoint": {"every": {"iterations": 6}}}
+# STOPPED has few iterations of a small model, unless a state depends on the CNN. With SLOWED,
+# iterations sleep, so that a signal arrives before the end.
+SLOWED = {"delays": [{"seconds": 0.012}]}
+ON_CNN = {"model": CNN["model"]}
+STOPPED = {**CNN, "model": {"type": "mlp", "hidden": [8]}, "length": {"iterations": 60},
+           "evaluate": {"every": {"iterations": 30}}, "checkpoint": {"every": {"iterations": 6}}}
 STATES = {  # every kind of state that a checkpoint holds
-    "momentum, random sequence": {"optimizer": {"type": "sgd", "lr": 0.02, "momentum": 0.9},
+    "momentum, random sequence": {**ON_CNN, "optimizer": {"type": "sgd", "lr": 0.02,
+                                                          "momentum": 0.9},
                                   "graph": "random_matching"},
     "momentum tracking": {"algorithm": "momentum_tracking", "graph": "ring"},
     "tracking, one-peer": {"algorithm": "gradient_tracking", "graph": "one_peer_exponential"},
     "outer steps, adam": {"algorithm": {"type": "diloco", "period": 7},
                           "optimizer": {"type": "adam", "lr": 0.002}},
-    "measured graph": {"graph": {"type": "ada_variance", "k_max": 4, "every": {"iterations": 11}}},
+    "measured graph": {**ON_CNN, "graph": {"type": "ada_variance", "k_max": 4,
+                                           "every": {"iterations": 11}}},
     "relays": {"algorithm": "relaysgd", "graph": "path"},
     "running maximum": {"algorithm": {"type": "consensus_control", "fraction": 0.4}},
     "averaging under way": {"algorithm": {"type": "overlap_local_sgd", "period": 7}},
@@ -50,8 +53,8 @@ STATES = {  # every kind of state that a checkpoint holds
                         "data": {"type": "shapes", "train": 120, "test": 24, "batch_size": 2},
                         "graph": {"type": "epidemic", "degree": 2}},
     "vectors of links": {"algorithm": "powergossip"},
-    "a count that is told at the end": {"algorithm": {"type": "moniqua", "theta": 0.01}},
-    "virtual time": {"algorithm": "ad_psgd", "graph": "random_matching",
+    "a count that is told at the end": {**ON_CNN, "algorithm": {"type": "moniqua", "theta": 0.01}},
+    "virtual time": {**ON_CNN, "algorithm": "ad_psgd", "graph": "random_matching",
                      "optimizer": {"type": "adam", "lr": 0.002},
                      "profile": {"every": {"iterations": 16}, "variance": "off"}},
     "texts that go on, dropout": {

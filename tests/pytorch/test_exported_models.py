@@ -26,12 +26,12 @@ SAMPLES = {**dict.fromkeys(IMAGES, IMAGE), **dict.fromkeys(TEXTS, TOKENS), "weig
 CASES = [(name, batch, precision) for name in SAMPLES
          for batch, precision in ((1, "float32"), (3, "float64"), (7, "float32"))]
 STACKED = ["lenet", "resnet_groupnorm", "Mixer", "ConvNext", "weight_norm"]
-TORCHVISION = ["resnet18", "mobilenet_v3_small", "shufflenet_v2_x0_5", "squeezenet1_1", "googlenet"]
+TORCHVISION = ["shufflenet_v2_x0_5", "googlenet"]
 if os.environ.get("DBENCH_REAL_MODELS") == "all":
-    TORCHVISION += ["alexnet", "vgg11", "vgg11_bn", "resnet50", "resnext50_32x4d",
-                    "wide_resnet50_2", "densenet121", "mobilenet_v2", "efficientnet_b0",
-                    "regnet_y_400mf", "inception_v3", "convnext_tiny", "vit_b_16", "swin_t",
-                    "maxvit_t"]
+    TORCHVISION += ["resnet18", "mobilenet_v3_small", "squeezenet1_1", "alexnet", "vgg11",
+                    "vgg11_bn", "resnet50", "resnext50_32x4d", "wide_resnet50_2", "densenet121",
+                    "mobilenet_v2", "efficientnet_b0", "regnet_y_400mf", "inception_v3",
+                    "convnext_tiny", "vit_b_16", "swin_t", "maxvit_t"]
 HUGGING_FACE = {
     "gpt2": {"n_layer": 1, "n_head": 2, "n_embd": 16, "n_positions": 12},
     "llama": {"num_hidden_layers": 4, "hidden_size": 16, "intermediate_size": 32,

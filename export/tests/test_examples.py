@@ -19,8 +19,8 @@ SHORT = ["--quiet", "--set", '/length={"iterations": 24}', "--set",
 
 
 def commands():
-    """Return the words of the document's commands, except the installation and the figure."""
-    lines = re.findall(r"^    ((?:python|dbench-export|dbench) .*)$", DOCUMENT, re.M)
+    """Return the words of the document's commands on its own two models and their runs."""
+    lines = re.findall(r"^    ((?:python |dbench-export \w+\.py|dbench ).*)$", DOCUMENT, re.M)
     return [shlex.split(line) for line in lines]
 
 

@@ -53,6 +53,13 @@ double seconds_from_environment(const char* name, double standard) {
     return seconds;
 }
 
+/// True if a signal asked this rank to stop, and a wait that began at `start` has gone on for
+/// longer than `stop_timeout` since then.
+bool stop_deadline_passed(double start, double now) {
+    const double signal_time = base::first_signal_time();
+    return now > signal_time && now - std::max(start, signal_time) > stop_timeout();
+}
+
 StallDiagnosis default_diagnosis(const std::vector<int>& ranks) {
     return {"no answer from " + (ranks.empty() ? "the other ranks" : to_text(ranks)), ""};
 }
@@ -104,10 +111,7 @@ void wait(const Wait& wait) {
         if (!backoff.sleeping() && now - last_check < kFailureCheckInterval) continue;
         last_check = now;
         wait.check_failures();
-        // The time of a signal that asked this rank to stop.
-        const double signal_time = base::first_signal_time();
-        const bool stopping =
-            now > signal_time && now - std::max(start, signal_time) > stop_timeout();
+        const bool stopping = stop_deadline_passed(start, now);
         if ((!stopping && now - start <= wait.deadline) || wait.done()) continue;
         const StallDiagnosis diagnosis =
             wait.diagnose_stall ? wait.diagnose_stall() : default_diagnosis(wait.awaited_ranks());
@@ -122,6 +126,13 @@ void wait(const Wait& wait) {
                                 "): look at that rank's log and node; DBENCH_TIMEOUT sets "
                                 "the limit");
     }
+}
+
+void check_stop_deadline(const std::string& what, double start) {
+    if (!stop_deadline_passed(start, base::now())) return;
+    throw Stalled(base::received_signal() + " could not end the run within " +
+                  seconds_text(stop_timeout()) + ", because this rank still waits for " + what +
+                  ": DBENCH_STOP_TIMEOUT sets the limit");
 }
 
 void pause(double seconds, const std::function<void()>& check_failures) {

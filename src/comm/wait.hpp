@@ -67,6 +67,10 @@ struct Wait {
 /// `check_failures` and `diagnose_stall`.
 void wait(const Wait& wait);
 
+/// Throws Stalled if a signal asked this rank to stop, and a wait for itself has taken longer than
+/// `stop_timeout` since then. The wait began at `start`; `what` names it.
+void check_stop_deadline(const std::string& what, double start);
+
 /// Sleeps for `seconds` (a simulated delay), or until a signal arrives. Calls `check_failures` at
 /// intervals and passes on its exceptions.
 void pause(double seconds, const std::function<void()>& check_failures);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -10,10 +11,13 @@
 #include <thread>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 
 namespace dbench::data {
 namespace {
+
+constexpr double kCheckInterval = 0.1;  // seconds between two calls of Options::check_wait
 
 // Two batches per local replica hide uneven progress; more than these limits would only waste
 // memory.
@@ -147,13 +151,24 @@ struct Loader::Impl {
         }
     }
 
+    bool wait_for_next(std::unique_lock<std::mutex>& lock, double seconds) {
+        return has_ready.wait_for(lock, std::chrono::duration<double>(seconds),
+                                  [this] { return finished || !ready.empty(); });
+    }
+
     const Batch& next() {
         std::unique_lock lock(mutex);
         if (held != nullptr) {
             free.push_back(std::exchange(held, nullptr));
             has_free.notify_one();
         }
-        has_ready.wait(lock, [this] { return finished || !ready.empty(); });
+        const double began = base::now();
+        while (!wait_for_next(lock, kCheckInterval)) {
+            if (!options.check_wait) continue;
+            lock.unlock();
+            options.check_wait(began);
+            lock.lock();
+        }
         if (ready.empty()) {
             if (failure) std::rethrow_exception(failure);
             throw std::logic_error("a batch was requested after the last iteration of the loader");
@@ -171,6 +186,11 @@ Loader::Loader(std::shared_ptr<const Dataset> data, std::shared_ptr<const Partit
 Loader::~Loader() = default;
 
 const Batch& Loader::next() { return impl_->next(); }
+
+bool Loader::wait_for_next(double seconds) {
+    std::unique_lock lock(impl_->mutex);
+    return impl_->wait_for_next(lock, seconds);
+}
 
 Replay::Replay(std::shared_ptr<const Dataset> data, std::shared_ptr<const Partition> partition,
                const BatchPlan& plan, const Loader::Options& options)

@@ -128,6 +128,9 @@ public:
         int queue = 0;  ///< Batches made ahead; 0: two per local replica, within bounds.
         BatchOrder batch_order = nullptr;  ///< The order of batches, if it is another; the thread
                                            ///< of the loader calls it.
+        /// next() calls it about ten times a second while it waits, with when it began to wait (on
+        /// the clock of base::now()), and passes on its exceptions.
+        std::function<void(double began)> check_wait = nullptr;
     };
     Loader(std::shared_ptr<const Dataset> data, std::shared_ptr<const Partition> partition,
            const BatchPlan& plan, const Options& options);
@@ -136,6 +139,8 @@ public:
     /// Returns the next batch, valid until the following call. Rethrows an exception of the thread.
     /// Throws std::logic_error after the last iteration.
     const Batch& next();
+    /// Waits until next() would not wait, for at most `seconds`. Returns whether it would not.
+    bool wait_for_next(double seconds);
 
 private:
     struct Impl;

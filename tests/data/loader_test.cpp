@@ -1,7 +1,10 @@
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <stdexcept>
 #include <thread>
 
+#include "base/clock.hpp"
 #include "catch.hpp"
 #include "data/loader.hpp"
 #include "data/support.hpp"
@@ -182,6 +185,21 @@ public:
     double target(int64_t) const override { return 0; }
 };
 
+/// Samples that nobody gets before `go`.
+class Slow final : public data::Dataset {
+public:
+    std::atomic<bool> go{false};
+
+    int64_t size() const override { return 2; }
+    std::vector<int64_t> shape() const override { return {1}; }
+    int64_t classes() const override { return 2; }
+    void input(int64_t, arena::DType, Order, uint64_t, void*) const override {
+        while (!go) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    int64_t label(int64_t) const override { return 0; }
+    double target(int64_t) const override { return 0; }
+};
+
 }  // namespace
 
 TEST_CASE("next() rethrows an exception of the thread at its place, repeatedly") {
@@ -197,6 +215,27 @@ TEST_CASE("next() rethrows an exception of the thread at its place, repeatedly")
     for (int k = 0; k < 2; ++k) {
         CHECK_THROWS_WITH(loader.next(), "sample 5 is gone");
     }
+}
+
+TEST_CASE("a wait for a batch can be limited, and is checked while it lasts") {
+    const auto data = std::make_shared<Slow>();
+    const auto* row = base::find_entry(data::partition_table(), "contiguous");
+    const std::shared_ptr<data::Partition> partition = row->make(Json{}, *data, {1, 1});
+    const auto plan = data::plan_batches({data::BatchSize::Unit::replica, 2}, *partition, 1);
+    Loader::Options options;
+    options.last_iteration = 1;
+    int checks = 0;
+    const double before = base::now();
+    options.check_wait = [&](double began) {
+        CHECK(began >= before);
+        if (++checks == 2) throw std::runtime_error("waited long enough");
+        if (checks == 3) data->go = true;
+    };
+    Loader loader(data, partition, plan, options);
+    CHECK_FALSE(loader.wait_for_next(0.01));
+    CHECK_THROWS_WITH(loader.next(), "waited long enough");
+    CHECK(loader.next().count == 2);
+    CHECK(checks == 3);
 }
 
 TEST_CASE("plain batches are consecutive samples, and may be short") {

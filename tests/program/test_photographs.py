@@ -2,7 +2,9 @@
 
 import json
 import shutil
+import signal
 import struct
+import time
 
 import h5py
 import numpy as np
@@ -260,3 +262,39 @@ def test_a_png_that_cannot_be_read_is_found_by_check(dbench, folder):
         refused(dbench, data_of(folder), "class1/1.JPEG", *words)
         said = dbench("data", "pack", folder / "train", "train.pack", expect=2).stderr
         assert "class1/1.JPEG" in said
+
+
+def wait_for_first_evaluation(path, seconds=60):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            with h5py.File(path, "r", swmr=True) as file:
+                if len(file["evaluations/iteration"]):
+                    return
+        except OSError:
+            pass
+        time.sleep(0.05)
+    pytest.fail(f"{path}: no evaluation within {seconds} s")
+
+
+def test_a_signal_does_not_wait_for_a_batch_of_slow_photographs(dbench):
+    """A progressive file takes a pass over all pixels for each scan. Without the check, the run
+    would complete the iteration for which it waits."""
+    root = dbench.folder / "slow"
+    write(root / "train" / "a" / "0.JPEG", drawn(2400, 2400, detail=40), progressive=True)
+    for k in range(1, 64):
+        link = root / "train" / "ab"[k % 2] / f"{k}.JPEG"
+        link.parent.mkdir(exist_ok=True)
+        link.hardlink_to(root / "train" / "a" / "0.JPEG")
+    for kind in "ab":
+        write(root / "val" / kind / "0.JPEG", drawn(40, 40))
+    data = data_of(root, batch_size=64)
+    run = dbench.start("run", dbench.spec(
+        replicas=1, model="softmax_regression", data=data, implementation="C_complete",
+        length={"iterations": 50}, evaluate={"every": None}), "--output", "out.h5")
+    wait_for_first_evaluation(dbench.folder / "out.h5")
+    run.send_signal(signal.SIGTERM)
+    _, errors = run.communicate(timeout=120)
+    assert run.returncode == 75, errors
+    assert len(read(dbench.folder / "out.h5", "iterations/train_loss")) == 0
+    assert (dbench.folder / "out.h5.checkpoints" / "0" / "manifest.json").is_file()

@@ -222,6 +222,11 @@ void World::report_failure(const std::string& message, bool user_error) {
 
 void World::check_failures() { impl_->check_failures(); }
 
+void World::check_own_wait(const std::string& what, double began) {
+    check_failures();
+    if (size() > 1) check_stop_deadline(what, began);
+}
+
 void World::pause(double seconds) {
     comm::pause(seconds, [this] { check_failures(); });
 }

@@ -88,6 +88,11 @@ public:
     /// On rank 0: throws PeerFailure if another rank has reported a failure. Cheap; called once per
     /// iteration.
     void check_failures();
+    /// Call repeatedly while this rank waits for itself, such as for a batch, since `began` on the
+    /// clock of base::now(). Throws as check_failures does; with several ranks also Stalled, if a
+    /// signal asked the rank to stop and it has waited for DBENCH_STOP_TIMEOUT since then. `what`
+    /// names the wait.
+    void check_own_wait(const std::string& what, double began);
     /// Delays this rank by `seconds`, like slow computation: exchanges continue meanwhile. A signal
     /// ends the delay early. Throws as check_failures does.
     void pause(double seconds);

@@ -39,9 +39,12 @@ double Housekeeping::apply_delay(int64_t t) {
     return seconds;
 }
 
-void Housekeeping::complete_times(double start, double delay, algorithms::Times& times) {
+void Housekeeping::complete_times(double start, double waited, double delay,
+                                  algorithms::Times& times) {
     using algorithms::Time;
     times[Time::start] = start;
+    times[Time::data] += waited;
+    times[Time::step] += waited;
     times[Time::delay] = delay;
     times[Time::forward] = delay + parts_.executor.take_forward_seconds();
     times[Time::backward] = times[Time::gradient] - times[Time::forward];

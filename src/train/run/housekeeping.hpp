@@ -21,9 +21,9 @@ public:
     /// Waits before iteration t as long as the spec's /delays demand for this rank's replicas.
     /// Returns the seconds waited.
     double apply_delay(int64_t t);
-    /// Adds the times of an iteration that Timers does not measure: its start, its delay, and the
-    /// parts of its phases. Unknown times become NaN.
-    void complete_times(double start, double delay, algorithms::Times& times);
+    /// Adds the times of an iteration that Timers does not measure: its start, the wait for its
+    /// batch before the step, its delay, and the parts of its phases. Unknown times become NaN.
+    void complete_times(double start, double waited, double delay, algorithms::Times& times);
     /// Evaluates the state after `completed` iterations.
     void evaluate(int64_t completed);
     /// Evaluates and writes a checkpoint after `completed` iterations, if either is due.

@@ -252,6 +252,9 @@ struct Session::Impl {
         loading.augment = data_keys.augment;
         loading.augment_seed = spec.seed.augment;
         loading.threads = data.threads;
+        loading.check_wait = [this](double began) {
+            world.check_own_wait("the batch of the next iteration", began);
+        };
         if (resident) loading.contents = data::BatchBuffer::Contents::windows;
         if (stepper->algorithm().asynchronous() && world.size() == 1) {
             loading.batch_order = batch_order(plan, compute_times(), placement.replicas);

@@ -118,7 +118,8 @@ class Hosts:
             self.shape(switch, f"to{i}")
 
     def shape(self, where, link):
-        burst = max(256 << 10, int(bits_per_second(self.rate) / 8 * 0.002))
+        # After a pause, a link moves its first bytes at once: few of them, but at least a segment.
+        burst = max(96 << 10, int(bits_per_second(self.rate) / 8 * 0.0021))
         command(*where, "tc", "qdisc", "add", "dev", link, "root", "tbf", "rate", self.rate,
                 "burst", burst, "latency", LATENCY)
 

@@ -119,7 +119,30 @@ double Calibration::row_bytes() const {
     return sum;
 }
 
+OrderCosts costs_of(const Calibration& c, Order order) {
+    if (const auto found = c.orders.find(order); found != c.orders.end()) return found->second;
+    OrderCosts costs{{c.update, c.seconds_per_byte}, c.compute};
+    const auto similar = c.orders.find(Order::adapt_then_combine);
+    if (similar == c.orders.end()) return costs;
+    costs.passes.compute_per_byte = similar->second.passes.compute_per_byte;
+    if (order == Order::combine_then_adapt) {
+        costs.passes.seconds_per_byte = similar->second.passes.seconds_per_byte;
+    }
+    return costs;
+}
+
 Json to_json(const Calibration& c) {
+    Json orders = Json::object();
+    for (const auto& [order, name] : kMeasuredOrders) {
+        const auto found = c.orders.find(order);
+        if (found == c.orders.end()) continue;
+        const OrderCosts& costs = found->second;
+        orders[name] = {{"update", costs.passes.update},
+                        {"seconds_per_byte", costs.passes.seconds_per_byte},
+                        {"compute_per_byte", costs.passes.compute_per_byte},
+                        {"sent", costs.sent},
+                        {"compute", costs.compute.to_json()}};
+    }
     Json buckets = Json::array();
     for (const Bucket& bucket : c.buckets) {
         buckets.push_back({{"bytes", bucket.bytes}, {"ready", bucket.ready}});
@@ -146,6 +169,7 @@ Json to_json(const Calibration& c) {
             {"buckets", buckets},
             {"update", c.update},
             {"seconds_per_byte", c.seconds_per_byte},
+            {"orders", orders},
             {"links",
              {{"local", c.has_local ? link_json(c.local, c.local_one_way) : Json(nullptr)},
               {"in_place", c.in_place},
@@ -184,6 +208,15 @@ Calibration calibration_of(const Json& json, const std::string& path) {
     c.samples = static_cast<int64_t>(compute.number("iterations", 0));
     c.update = file.number("update", 0);
     c.seconds_per_byte = file.number("seconds_per_byte", 0);
+    for (const auto& [order, name] : kMeasuredOrders) {
+        if (!file.has("orders") || !file.in("orders").has(name)) continue;
+        const Reader each = file.in("orders").in(name);
+        c.orders[order] = {
+            {each.number("update", 0), each.number("seconds_per_byte", 0),
+             each.number("compute_per_byte", 0)},
+            Distribution::from_json(each.member("compute"), each.where() + "/compute"),
+            each.number("sent", 0)};
+    }
     const Json& buckets = file.member("buckets");
     if (!buckets.is_array() || buckets.empty()) {
         Reader::fail(file.where() + "/buckets", "is not a list of buckets");

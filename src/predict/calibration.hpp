@@ -2,8 +2,10 @@
 // The measured costs of a machine for one spec, as `dbench calibrate` writes them
 // (docs/predict.md).
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/json.hpp"
@@ -32,6 +34,18 @@ struct Difference {
 /// Returns how `now` differs from the subject that was `measured`.
 std::vector<Difference> differences(const Subject& measured, const Subject& now);
 
+/// The orders whose costs a calibration measures, with their names in specs and in its file.
+inline constexpr std::pair<Order, const char*> kMeasuredOrders[] = {
+    {Order::adapt_then_combine, "adapt_then_combine"},
+    {Order::combine_while_adapt, "combine_while_adapt"}};
+
+/// The costs of iterations in one order.
+struct OrderCosts {
+    Passes passes;
+    Distribution compute;  ///< Seconds without update and exchange.
+    double sent = 0;       ///< Bytes that a rank sent as messages in these iterations.
+};
+
 struct Calibration {
     Subject subject;
     std::vector<std::string> hosts;  ///< Host of each rank at the measurement.
@@ -41,8 +55,11 @@ struct Calibration {
     double update = 0;            ///< Seconds.
     std::vector<Bucket> buckets;  ///< Columns of one replica, in the order of backward.
     double seconds_per_byte = 0;  ///< Time of a pass over rows, while all ranks of a host make one.
-    bool has_local = false;       ///< `local` was measured; otherwise it is assumed.
-    bool has_remote = false;      ///< `remote` and `uplink` were measured.
+    /// The costs of each order, measured in iterations that exchange. Orders that were not measured
+    /// have `compute`, `update` and `seconds_per_byte`.
+    std::map<Order, OrderCosts> orders;
+    bool has_local = false;   ///< `local` was measured; otherwise it is assumed.
+    bool has_remote = false;  ///< `remote` and `uplink` were measured.
     Link local, remote;
     double local_one_way = 0, remote_one_way = 0;  ///< Bytes per second of one direction alone.
     bool in_place = true;
@@ -52,6 +69,9 @@ struct Calibration {
     int ranks_per_host() const;  ///< Largest number of ranks of a host.
     double row_bytes() const;    ///< Sum over the buckets.
 };
+
+/// Returns the costs of an order, for those that were not measured from similar ones.
+OrderCosts costs_of(const Calibration& calibration, Order order);
 
 base::Json to_json(const Calibration& calibration);
 /// Reads what `to_json` wrote; `path` names the file in errors. Throws UserError.

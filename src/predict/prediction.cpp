@@ -30,7 +30,7 @@ int64_t affordable(const Plan& plan, const Rounds& rounds) {
 double exchange_alone(const Plan& plan, const Rounds& rounds, double rows) {
     Work work = plan.work;
     work.compute = Distribution(0);
-    work.update = 0;
+    work.passes.update = 0;
     work.delay = nullptr;
     work.wire *= rows;
     work.tiles.clear();
@@ -94,6 +94,11 @@ Forecast forecast(const Plan& plan, const Candidate& candidate) {
                               ? plan_rounds(*candidate.schedule, plan.placement, plan.simulated)
                               : plan_all_reduce(plan.placement);
     Work work = plan.work;
+    if (const auto own = plan.orders.find(candidate.simulated); own != plan.orders.end()) {
+        work.passes = own->second.passes;
+        work.compute = own->second.compute;
+        work.sent_in_compute = own->second.sent;
+    }
     work.wire *= candidate.rows;
     const int64_t iterations = affordable(plan, rounds);
     const Outcome outcome =

@@ -2,6 +2,7 @@
 // Predictions of the step time of several graphs, and what follows from them: the numbers of the
 // runtime model, the fastest graph, break-even bandwidths.
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,7 +27,9 @@ struct Candidate {
 
 /// The run for which times are predicted.
 struct Plan {
-    Work work;
+    Work work;  ///< With the costs of an all-reduce.
+    /// Costs of the orders that differ from those of `work`.
+    std::map<Order, OrderCosts> orders;
     Network network;
     comm::Placement placement;
     double row_bytes = 0;    ///< Bytes of one replica's row in a message.

@@ -59,6 +59,7 @@ public:
         const RoundPlan& plan = rounds_.at(t);
         for (int r = 0; r < ranks_; ++r) {
             compute_[index(r)] = work_.compute.at(streams_[index(r)].uniform());
+            compute_[index(r)] += prolonged(plan, r);
             if (work_.delay) compute_[index(r)] += work_.delay(r, t);
         }
         before_ = clock_;
@@ -81,7 +82,7 @@ public:
         }
         double exposed = 0;
         for (int r = 0; r < ranks_; ++r) {
-            exposed += seconds(r) - compute_[index(r)] - work_.update;
+            exposed += seconds(r) - compute_[index(r)] - work_.passes.update;
         }
         return exposed / ranks_;
     }
@@ -96,17 +97,40 @@ private:
         const bool whole = order_ != Order::adapt_then_combine && order_ != Order::all_reduce;
         double all = 0;
         for (const Bucket& bucket : work_.buckets) all += bucket.bytes;
+        row_bytes_ = all;
         const auto share = [&](double bytes) { return all > 0 ? bytes / all : 0; };
         if (whole) {
             for (const double bytes : work_.tiles) {
-                pieces_.push_back({bytes, 1, work_.update * share(bytes)});
+                pieces_.push_back({bytes, 1, work_.passes.update * share(bytes)});
             }
         } else {
             for (const Bucket& bucket : work_.buckets) {
-                pieces_.push_back({bucket.bytes, bucket.ready, work_.update * share(bucket.bytes)});
+                pieces_.push_back(
+                    {bucket.bytes, bucket.ready, work_.passes.update * share(bucket.bytes)});
             }
         }
         DBENCH_EXPECT(!pieces_.empty());
+    }
+
+    // The seconds by which a rank's messages prolong its compute step; negative if it sends less
+    // than when that was measured.
+    double prolonged(const RoundPlan& plan, int rank) const {
+        if (work_.passes.compute_per_byte == 0) return 0;
+        const double more = bytes_in_messages(plan, rank) - work_.sent_in_compute;
+        return std::max(-compute_[index(rank)], more * work_.passes.compute_per_byte);
+    }
+
+    // The bytes that a rank sends as messages in an iteration; rows that are read in place are
+    // none.
+    double bytes_in_messages(const RoundPlan& plan, int rank) const {
+        const int here = network_.host[index(rank)];
+        double rows = 0;
+        for (const auto& [to, count] : plan.out[index(rank)]) {
+            if (!network_.in_place || network_.host[index(to)] != here) rows += count;
+        }
+        const double m = plan.group_size[index(rank)];
+        if (m > 1 && !(network_.in_place && network_.hosts() == 1)) rows += 2 * (m - 1) / m;
+        return rows * row_bytes_ * work_.wire;
     }
 
     // The seconds of the weighted sums of a piece. Each reads the rank's own rows and the rows of
@@ -117,7 +141,7 @@ private:
         double rows = plan.rows_read[index(rank)];
         if (rows == 0) return 0;
         if (order_ != Order::combine_while_adapt) rows += 2 * work_.rows_per_rank;
-        return rows * piece.bytes * work_.seconds_per_byte;
+        return rows * piece.bytes * work_.passes.seconds_per_byte;
     }
 
     // The seconds of a member's arithmetic in an all-reduce of m ranks: it adds its share of m
@@ -126,7 +150,7 @@ private:
         if (members == 0) return 0;
         const double m = members;
         const double passes = std::min(m + 1, 3 + 1 / m) + 2 * (work_.rows_per_rank - 1);
-        return passes * piece.bytes * work_.seconds_per_byte;
+        return passes * piece.bytes * work_.passes.seconds_per_byte;
     }
 
     // Moves a piece of a rank's rows, which can leave at `time`, to the rank's neighbours. Messages
@@ -251,7 +275,7 @@ private:
                 ready_[at(r, k)] =
                     clock_[index(r)] + compute_[index(r)] * pieces_[k].ready + updated;
             }
-            computed_[index(r)] = clock_[index(r)] + compute_[index(r)] + work_.update;
+            computed_[index(r)] = clock_[index(r)] + compute_[index(r)] + work_.passes.update;
         }
         exchange(plan);
         finish(plan, false);
@@ -291,7 +315,8 @@ private:
         computed_ = clock_;
         exchange(plan);
         finish(plan, false);
-        for (int r = 0; r < ranks_; ++r) clock_[index(r)] += compute_[index(r)] + work_.update;
+        for (int r = 0; r < ranks_; ++r)
+            clock_[index(r)] += compute_[index(r)] + work_.passes.update;
     }
 
     // A rank averages with rows that have come earlier, and waits for nobody. Its own link limits
@@ -307,7 +332,7 @@ private:
             for (const auto& [to, rows] : plan.out[index(r)]) {
                 if (network_.host[index(to)] != network_.host[index(r)]) remote += rows * bytes;
             }
-            clock_[index(r)] += std::max(compute_[index(r)] + work_.update + mixed,
+            clock_[index(r)] += std::max(compute_[index(r)] + work_.passes.update + mixed,
                                          remote / network_.remote.bandwidth);
         }
     }
@@ -332,6 +357,7 @@ private:
     const Order order_;
     const int ranks_;
     bool started_ = false;
+    double row_bytes_ = 0;
     std::vector<Piece> pieces_;
     std::vector<base::Random> streams_;
     std::vector<double> clock_, before_;      // [ranks]: end of the iteration, and its start.

@@ -21,6 +21,15 @@ enum class Order : uint8_t {
     asynchronous,  ///< No rank waits for another.
 };
 
+/// The costs of the update and of the weighted sums of a rank.
+struct Passes {
+    double update = 0;            ///< Seconds of the update of all columns.
+    double seconds_per_byte = 0;  ///< Time per byte that a weighted sum reads or writes.
+    /// Time by which a byte that the rank sends, and one that it receives, prolong its compute
+    /// step: the thread that moves messages may need the same core.
+    double compute_per_byte = 0;
+};
+
 /// A class of links between two ranks.
 struct Link {
     double latency = 0;    ///< Seconds.
@@ -49,9 +58,10 @@ struct Bucket {
 
 /// The costs of one rank's iteration.
 struct Work {
-    Distribution compute;         ///< Seconds of forward and backward and everything else.
-    double update = 0;            ///< Seconds of the update of all columns.
-    double seconds_per_byte = 0;  ///< Time per byte that a pass over rows reads or writes.
+    Distribution compute;  ///< Seconds of forward and backward and everything else.
+    /// Bytes that a rank sent as messages in each iteration in which `compute` was measured.
+    double sent_in_compute = 0;
+    Passes passes;                ///< Update and weighted sums.
     std::vector<Bucket> buckets;  ///< In the order of backward.
     std::vector<double> tiles;    ///< Bytes of the pieces in which a whole row is exchanged.
     double rows_per_rank = 1;     ///< Replicas of a rank.

@@ -89,9 +89,19 @@ void apply(const Calibration& c, const Site& site, Plan& plan,
                               ": more ranks are assumed not to slow each other down in memory.");
     }
     work.compute = c.compute.scaled(factor);
-    work.update = c.update * factor;
     work.buckets = c.buckets;
-    work.seconds_per_byte = c.seconds_per_byte;
+    for (const Order order : {Order::adapt_then_combine, Order::combine_while_adapt,
+                              Order::combine_then_adapt, Order::all_reduce}) {
+        OrderCosts& costs = plan.orders[order] = costs_of(c, order);
+        costs.passes.update *= factor;
+        costs.compute = costs.compute.scaled(factor);
+    }
+    work.passes = plan.orders[Order::all_reduce].passes;
+    if (c.orders.empty() && c.subject.device == "cpu") {
+        assumptions.emplace_back(
+            "The update and the weighted sums cost as much in every order: the calibration did not "
+            "measure the orders.");
+    }
     work.rows_per_rank = site.replicas_per_rank;
     work.tiles.clear();
     for (double left = c.row_bytes(); left > 0; left -= kTileBytes) {

@@ -28,10 +28,14 @@ constexpr int64_t kWarmUp = 3, kFewest = 20, kMost = 2000;  // iterations
 constexpr int kMostRanksOfAllPairs = 64;      // for measurements of every pair of ranks
 constexpr double kAssumedDevicePass = 1e-12;  // seconds per byte: a GPU's memory
 
-// Changes to a spec after which its ranks compute without waiting for each other.
-std::vector<std::string> settings_without_exchange(int64_t batch) {
-    std::vector<std::string> settings{R"(/algorithm={"type": "local_sgd", "period": 1000000000})",
-                                      "/graph=ring",
+// Replicas that send to the next one: a rank reads as many rows as it sends.
+constexpr const char* kGraphOfOrders = "one_way_ring";
+
+// Changes to a spec after which it has this algorithm and graph, and nothing but iterations.
+std::vector<std::string> settings_of(const std::string& algorithm, const std::string& graph,
+                                     int64_t batch) {
+    std::vector<std::string> settings{"/algorithm=" + algorithm,
+                                      "/graph=" + graph,
                                       "/message=float32",
                                       "/delays=[]",
                                       R"(/length={"iterations": 1000000})",
@@ -85,7 +89,8 @@ RankCosts rank_costs(const train::StepMeasurement& measured, const PreparedRun& 
 }
 
 // Measures as many iterations as fit into `seconds`, equally many on all ranks.
-RankCosts measure_iterations(comm::World& world, const PreparedRun& run, double seconds) {
+train::StepMeasurement measure_iterations(comm::World& world, const PreparedRun& run,
+                                          double seconds, const std::string& kind) {
     // A rank may fail alone, for example at a damaged photograph: the others must hear of it.
     double seen = 0;
     run_on_all_ranks(world, [&] {
@@ -97,12 +102,92 @@ RankCosts measure_iterations(comm::World& world, const PreparedRun& run, double 
     const auto count =
         std::clamp(static_cast<int64_t>(seconds / std::max(1e-9, each)), kFewest, kMost);
     if (world.rank() == 0) {
-        base::notice("measuring " + std::to_string(count) + " iterations of about " +
+        base::notice("measuring " + std::to_string(count) + " iterations " + kind + " of about " +
                      time_text(each));
     }
     world.barrier();
-    RankCosts costs;
-    run_on_all_ranks(world, [&] { costs = rank_costs(run.session->measure_steps(count), run); });
+    train::StepMeasurement measured;
+    run_on_all_ranks(world, [&] { measured = run.session->measure_steps(count); });
+    return measured;
+}
+
+// Prepares the spec of `arguments` with the changes of `settings`. Collective. Throws UserError on
+// all ranks.
+PreparedRun prepare(comm::World& world, RunArguments arguments,
+                    const std::vector<std::string>& settings) {
+    arguments.output.clear();
+    arguments.settings.insert(arguments.settings.end(), settings.begin(), settings.end());
+    PreparedRun run = prepare_run(world, read_specs(world, arguments).front());
+    const MemoryNeed need{run.session->estimate().memory_bytes, run.device.get()};
+    run_on_all_ranks(
+        world, [&] { run.session->prepare(); }, need);
+    run.session->choose_stacking();
+    return run;
+}
+
+// Returns the values of all ranks on rank 0, and nothing on the others.
+std::vector<double> gathered(comm::World& world, const std::vector<double>& mine) {
+    std::vector<double> all;
+    for (const std::string& text : world.gather(Json(mine).dump())) {
+        for (const Json& value : Json::parse(text)) all.push_back(value.get<double>());
+    }
+    return all;
+}
+
+double median_of_ranks(comm::World& world, std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    return sum_of(world, values[values.size() / 2]) / world.size();
+}
+
+// Measures the update and the weighted sums of dsgd in one order, on a graph in which every replica
+// reads one row, and on rank 0 by how much messages prolong the compute step of `c`. Returns
+// nothing if the order does not suit the spec.
+std::optional<predict::OrderCosts> measure_order(comm::World& world, const RunArguments& arguments,
+                                                 predict::Order order, const std::string& name,
+                                                 double seconds, int64_t batch,
+                                                 const predict::Calibration& c) {
+    std::optional<PreparedRun> prepared;
+    try {
+        prepared = prepare(
+            world, arguments,
+            settings_of(R"({"type": "dsgd", "order": ")" + name + R"("})", kGraphOfOrders, batch));
+    } catch (const base::UserError&) {
+        return std::nullopt;
+    }
+    PreparedRun& run = *prepared;
+    const train::StepMeasurement measured =
+        measure_iterations(world, run, seconds, "in the order " + name);
+    std::vector<double> update, mixing, compute;
+    for (const algorithms::Times& times : measured.times) {
+        using algorithms::Time;
+        update.push_back(times[Time::update]);
+        mixing.push_back(times[Time::exchange] - times[Time::wait]);
+        compute.push_back(times[Time::step] - times[Time::update] - times[Time::exchange]);
+    }
+    const predict::Rounds rounds = predict::plan_rounds(*run.session->schedule(), run.placement, 1);
+    const double row = run.session->row_bytes();
+    const double read = rounds.at(0).rows_read[static_cast<size_t>(world.rank())] * row;
+    const double own = static_cast<double>(run.placement.count(world.rank())) * row;
+    predict::OrderCosts costs;
+    predict::Passes& passes = costs.passes;
+    passes.update = median_of_ranks(world, update);
+    passes.seconds_per_byte = sum_of(world, c.seconds_per_byte) / world.size();
+    if (order == predict::Order::combine_while_adapt) {  // the update reads the other rows, too
+        passes.update = std::max(0.0, passes.update - read * passes.seconds_per_byte);
+    } else {
+        passes.seconds_per_byte = median_of_ranks(world, mixing) / (read + 2 * own);
+    }
+    for (const auto& [to, rows] : rounds.at(0).out[static_cast<size_t>(world.rank())]) {
+        const bool same = c.hosts[static_cast<size_t>(to)] == world.host();
+        if (!same || !c.in_place) costs.sent += rows * row;
+    }
+    costs.sent = sum_of(world, costs.sent) / world.size();
+    const std::vector<double> all = gathered(world, compute);
+    if (world.rank() == 0) costs.compute = predict::Distribution::of_samples(all);
+    if (costs.sent > 0) {
+        passes.compute_per_byte =
+            std::max(0.0, costs.compute.at(0.5) - c.compute.at(0.5)) / costs.sent;
+    }
     return costs;
 }
 
@@ -193,13 +278,8 @@ void measure_links(comm::World& world, predict::Calibration& c) {
 
 // Joins the costs of all ranks on rank 0.
 void gather_costs(comm::World& world, const RankCosts& mine, predict::Calibration& c) {
-    const Json sent = {{"compute", mine.compute}, {"update", mine.update}};
-    std::vector<double> compute, update;
-    for (const std::string& text : world.gather(sent.dump())) {
-        const Json each = Json::parse(text);
-        for (const Json& value : each.at("compute")) compute.push_back(value.get<double>());
-        for (const Json& value : each.at("update")) update.push_back(value.get<double>());
-    }
+    std::vector<double> compute = gathered(world, mine.compute);
+    std::vector<double> update = gathered(world, mine.update);
     c.buckets = mine.buckets;
     if (world.rank() != 0) return;
     c.samples = static_cast<int64_t>(compute.size());
@@ -236,25 +316,27 @@ predict::Subject subject_of(const PreparedRun& run, int threads) {
 
 predict::Calibration measure_costs(comm::World& world, const RunArguments& arguments,
                                    double seconds, int64_t batch) {
-    RunArguments alone = arguments;
-    alone.output.clear();
-    for (const std::string& each : settings_without_exchange(batch)) {
-        alone.settings.push_back(each);
-    }
     predict::Calibration c;
     measure_links(world, c);
-    PreparedRun run = prepare_run(world, read_specs(world, alone).front());
-    const auto estimates = run.session->estimate();
-    const MemoryNeed need{estimates.memory_bytes, run.device.get()};
-    run_on_all_ranks(
-        world, [&] { run.session->prepare(); }, need);
-    run.session->choose_stacking();
+    std::optional<PreparedRun> alone =
+        prepare(world, arguments,
+                settings_of(R"({"type": "local_sgd", "period": 1000000000})", "ring", batch));
+    PreparedRun& run = *alone;
     c.replicas_per_rank = static_cast<double>(run.placement.count(0));
     const std::string rows = run.session->rows_on_host();
     c.in_place = run.device->is_host() && (rows.empty() || rows.starts_with("in place"));
-    gather_costs(world, measure_iterations(world, run, seconds), c);
+    const bool orders = run.device->is_host() && run.placement.replicas > 1;
+    const double each = orders ? seconds / 2 : seconds;
+    gather_costs(world, rank_costs(measure_iterations(world, run, each, "without exchange"), run),
+                 c);
     if (run.device->is_host()) {
         c.seconds_per_byte = measure_memory(world, run.session->row_bytes());
+        alone.reset();
+        for (const auto& [order, name] : predict::kMeasuredOrders) {
+            if (!orders) break;
+            const auto costs = measure_order(world, arguments, order, name, each / 2, batch, c);
+            if (costs) c.orders[order] = *costs;
+        }
     } else {
         c.seconds_per_byte = kAssumedDevicePass;
         c.assumptions.push_back(

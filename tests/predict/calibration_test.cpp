@@ -1,4 +1,5 @@
 // Calibrations: reading and writing, differences, and what a plan takes from them.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
@@ -22,6 +23,8 @@ Calibration example() {
     c.update = 0.01;
     c.buckets = {{6e6, 0.5}, {4e6, 1.0}};
     c.seconds_per_byte = 1e-10;
+    c.orders[Order::adapt_then_combine] = {{0.02, 2e-10, 3e-10}, Distribution(0.3), 7e6};
+    c.orders[Order::combine_while_adapt] = {{0.03, 1e-10, 4e-10}, Distribution(0.2), 8e6};
     c.has_local = c.has_remote = true;
     c.local = {1e-6, 5e9};
     c.remote = {2e-5, 1e9};
@@ -62,8 +65,9 @@ TEST_CASE("A damaged calibration is refused with the file and the key") {
     base::Json json = to_json(example());
     json["format_version"] = 2;
     CHECK_THAT(refusal(json), ContainsSubstring("format version 2"));
-    for (const char* pointer : {"/update", "/compute/quantiles", "/buckets", "/machine/hosts",
-                                "/links/remote/latency", "/precision", "/assumptions"}) {
+    for (const char* pointer :
+         {"/update", "/compute/quantiles", "/buckets", "/machine/hosts", "/links/remote/latency",
+          "/orders/adapt_then_combine/update", "/precision", "/assumptions"}) {
         json = to_json(example());
         json[base::Json::json_pointer(pointer)] = -1;
         CHECK_THAT(refusal(json), ContainsSubstring(pointer));
@@ -98,6 +102,34 @@ TEST_CASE("Quantiles, mean and variance of a distribution") {
     CHECK(d.variance() == Approx(1 / 3.));  // uniform on [1, 3]: 2^2 / 12
     CHECK(d.scaled(2).mean() == Approx(4));
     CHECK(Distribution::of_samples({5}).variance() == 0);
+}
+
+TEST_CASE("Each order has its own costs, and those that were not measured have similar ones") {
+    Calibration c = example();
+    CHECK(costs_of(c, Order::adapt_then_combine).passes.update == 0.02);
+    CHECK(costs_of(c, Order::combine_while_adapt).compute.mean() == 0.2);
+    const Passes before = costs_of(c, Order::combine_then_adapt).passes;
+    CHECK((before.update == 0.01 && before.seconds_per_byte == 2e-10));
+    const OrderCosts sums = costs_of(c, Order::all_reduce);
+    CHECK((sums.passes.update == 0.01 && sums.passes.seconds_per_byte == 1e-10));
+    CHECK((sums.passes.compute_per_byte == 3e-10 && sums.sent == 0));
+    CHECK(sums.compute.mean() == c.compute.mean());
+    Plan plan;
+    std::vector<std::string> assumptions;
+    const auto assumed = [&] {
+        assumptions.clear();
+        apply(c, {{0, 0, 1, 1}, 2, {}, {}}, plan, assumptions);
+        return std::count_if(assumptions.begin(), assumptions.end(), [](const std::string& each) {
+            return each.find("as much in every order") != std::string::npos;
+        });
+    };
+    CHECK(assumed() == 0);
+    CHECK(plan.orders.at(Order::adapt_then_combine).passes.update ==
+          0.04);  // two replicas of a rank
+    CHECK(plan.work.passes.update == 0.02);
+    c.orders.clear();  // a file of an earlier version
+    CHECK(assumed() == 1);
+    CHECK(costs_of(c, Order::adapt_then_combine).passes.update == 0.01);
 }
 
 TEST_CASE("A plan for other hosts says what it takes for granted") {

@@ -114,18 +114,36 @@ TEST_CASE("Ranks of a host share its uplink") {
 
 TEST_CASE("Weighted sums cost a pass over own and neighbours' rows") {
     Work work = plain_work();
-    work.seconds_per_byte = 1e-9;
-    work.update = 0.02;
+    work.passes.seconds_per_byte = 1e-9;
+    work.passes.update = 0.02;
     const Rounds ring = rounds_of("\"ring\"", 4);
     Network network = apart(4, 1e9);
     network.host = {0, 0, 0, 0};
-    const double pass = kRow * work.seconds_per_byte;
+    const double pass = kRow * work.passes.seconds_per_byte;
     CHECK(step(work, network, ring, Order::adapt_then_combine) ==
-          Approx(kCompute + work.update + 4 * pass));
+          Approx(kCompute + work.passes.update + 4 * pass));
     CHECK(step(work, network, ring, Order::combine_while_adapt) ==
-          Approx(kCompute + work.update + 2 * pass));
+          Approx(kCompute + work.passes.update + 2 * pass));
     const Outcome outcome = simulate(work, network, ring, Order::combine_while_adapt, 10, 1);
     CHECK(outcome.exposed == Approx(2 * pass));
+}
+
+TEST_CASE("Messages prolong the compute step by their bytes, and rows that are read do not") {
+    Work work = plain_work();
+    work.passes.compute_per_byte = 1e-8;
+    const double each = kRow * work.passes.compute_per_byte;
+    const Rounds ring = rounds_of("\"ring\"", 4);
+    Network network = apart(4, 1e15);
+    CHECK(step(work, network, ring, Order::combine_while_adapt) == Approx(kCompute + 2 * each));
+    CHECK(step(work, network, plan_all_reduce({4, 4}), Order::all_reduce) ==
+          Approx(kCompute + 1.5 * each));
+    network.host = {0, 0, 1, 1};  // a rank has one neighbour on its host
+    CHECK(step(work, network, ring, Order::combine_while_adapt) == Approx(kCompute + each));
+    network.in_place = false;
+    network.local.bandwidth = 1e15;
+    CHECK(step(work, network, ring, Order::combine_while_adapt) == Approx(kCompute + 2 * each));
+    work.sent_in_compute = kRow;  // the measured compute step had one row
+    CHECK(step(work, network, ring, Order::combine_while_adapt) == Approx(kCompute + each));
 }
 
 TEST_CASE("An all-reduce waits for the maximum of exponential compute steps") {

@@ -48,6 +48,12 @@ def test_a_calibration_holds_what_was_measured(shared):
     assert sum(b["bytes"] for b in found["buckets"]) == 4 * checked["parameters"]
     assert found["links"]["local"]["one_way"] > 1e6 and found["links"]["remote"] is None
     assert found["seconds_per_byte"] > 0 and found["update"] > 0
+    assert list(found["orders"]) == ["adapt_then_combine", "combine_while_adapt"]
+    for order in found["orders"].values():
+        assert order["seconds_per_byte"] > 0 and order["update"] >= 0
+        assert len(order["compute"]) >= 40 and min(order["compute"]) > 0
+        # A rank reads the rows of its host in place, so it sends no messages.
+        assert order["compute_per_byte"] == order["sent"] == 0
 
 
 def test_the_json_obeys_the_contract(shared):

@@ -36,6 +36,16 @@ double seconds(World::Impl& world, int other, bool sends, bool receives) {
     return watch.seconds();
 }
 
+/// Share of one direction's time by which the second rank starts late.
+constexpr double kLate = 0.05;
+
+/// Returns the seconds of both directions that start together, from those of one direction alone
+/// and those until the end of the second direction, which started late. At first and at last one
+/// direction moves alone, for kLate * one each. In between each moves 1 - kLate of its bytes.
+double together(double one, double until_end) {
+    return std::max(one, (until_end - 2 * kLate * one) / (1 - kLate));
+}
+
 /// Returns the partner of `rank` in a round of a round-robin tournament among `players`, an even
 /// number.
 int opponent(int rank, int round, int players) {
@@ -94,9 +104,9 @@ LinkSpeed measure_link(World& world, int a, int b) {
         one = std::min(one, seconds(impl, other, world.rank() == a, world.rank() == b));
         // Ranks are never exactly in step. If answers queue up after bulk data, the rank that
         // starts first takes the link; a small delay makes this happen in every try.
-        const double late = world.rank() == b ? one / 20 : 0;
+        const double late = world.rank() == b ? kLate * one : 0;
         std::this_thread::sleep_for(std::chrono::duration<double>(late));
-        both = std::min(both, late + seconds(impl, other, true, true));
+        both = std::min(both, together(one, late + seconds(impl, other, true, true)));
     }
     const bool mine = world.rank() == a;
     std::vector<double> found{mine ? kBytes / one : 0, mine ? 2 * kBytes / both : 0};

@@ -131,13 +131,14 @@ def linear(classes=10, shape=(3, 32, 32), seed=0, changes=None, edit=None, batch
     return pack(*graphs, arrays, manifest, set(arrays), changes, function)
 
 
-def network(width=4, classes=10, size=32, dropout=0.3, seed=0, changes=None):
-    """A convolution, BatchNorm with its counter, ReLU in place, pooling, dropout and a linear
-    layer."""
+def network(width=4, classes=10, size=32, dropout=0.3, seed=0, changes=None, pool=1, edit=None):
+    """A convolution, BatchNorm with its counter, ReLU in place, pooling to `pool` x `pool` pixels,
+    dropout and a linear layer. `edit` changes both graphs after the convolution."""
     random = np.random.default_rng(seed)
     arrays = {"conv.weight": random.normal(0, 0.2, (width, 3, 3, 3)),
               "norm.weight": np.ones(width), "norm.bias": np.zeros(width),
-              "fc.weight": random.normal(0, 0.3, (classes, width)), "fc.bias": np.zeros(classes),
+              "fc.weight": random.normal(0, 0.3, (classes, width * pool**2)),
+              "fc.bias": np.zeros(classes),
               "norm.running_mean": np.zeros(width), "norm.running_var": np.ones(width)}
     arrays = {name: array.astype("float32") for name, array in arrays.items()}
     arrays["norm.num_batches_tracked"] = np.array(0)
@@ -147,6 +148,8 @@ def network(width=4, classes=10, size=32, dropout=0.3, seed=0, changes=None):
         graph = Graph({name: "parameter" if name in parameters else "buffer" for name in arrays})
         graph.add("conv2d.default", "conv", input="x", weight="w_conv_weight", bias=None,
                   stride=[2, 2], padding=[1, 1])
+        if edit:
+            edit(graph)
         if training:
             graph.add("add_.Tensor", "count", self="w_norm_num_batches_tracked", other=1)
         graph.add("batch_norm.default", "norm", input="conv", weight="w_norm_weight",
@@ -154,11 +157,11 @@ def network(width=4, classes=10, size=32, dropout=0.3, seed=0, changes=None):
                   running_var="w_norm_running_var", training=training, momentum=0.1, eps=1e-5,
                   cudnn_enabled=False)
         graph.add("relu_.default", "relu", self="norm")
-        graph.add("adaptive_avg_pool2d.default", "pool", self="relu", output_size=[1, 1])
+        graph.add("adaptive_avg_pool2d.default", "pool", self="relu", output_size=[pool, pool])
         graph.add("sym_size.int", "batch", self="x", dim=0)
         graph.add("_operator.mul", "double", a={"as_sym_int": {"as_name": "batch"}}, b=2)
         graph.add("_operator.floordiv", "half", a={"as_sym_int": {"as_name": "double"}}, b=2)
-        graph.add("view.default", "flat", self="pool", size=["half", width])
+        graph.add("view.default", "flat", self="pool", size=["half", width * pool**2])
         graph.add("dropout.default", "drop", input="flat", p=dropout, train=training)
         graph.add("linear.default", "out", input="drop", weight="w_fc_weight", bias="w_fc_bias")
         graphs.append(graph)

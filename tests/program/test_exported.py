@@ -54,7 +54,7 @@ def test_the_same_bits_on_any_number_of_ranks(dbench):
 
 @pytest.mark.parametrize("changes, tolerance", [
     ({"precision": "float64"}, 1e-4), ({"compute": "bfloat16"}, 0.02),
-    ({"model": {**MODEL, "memory_format": "channels_last"}}, 1e-4),
+    ({"model": {**MODEL, "memory_format": "contiguous"}}, 1e-4),
     ({"evaluate": {"batchnorm": "recalibrate"}}, 0), ({"data": {**SHORT["data"],
                                                               "accumulate": 2}}, 0.2)])
 def test_other_arithmetic(dbench, changes, tolerance):
@@ -65,6 +65,25 @@ def test_other_arithmetic(dbench, changes, tolerance):
                                read(plain, "iterations/train_loss"), rtol=tolerance)
     assert np.isfinite(read(run, "evaluations/mean_loss")).all()
     assert differences(plain, run)
+
+
+def strided(graph):
+    graph.add("as_strided.default", "part", self="conv", size=[1], stride=[1])
+
+
+@pytest.mark.parametrize("changes, chosen", [({}, "channels_last"), ({"pool": 2}, "contiguous"),
+                                             ({"edit": strided}, "contiguous")])
+def test_the_memory_order_of_images(dbench, changes, chosen):
+    """It is channels_last, unless an operator refuses that (view of several pixels) or has other
+    results then (as_strided)."""
+    write(dbench, archive.network(dropout=0.0, **changes))
+    runs = [dbench.run(dbench.spec(SHORT, model={**MODEL, "memory_format": order}), f"{order}.h5")
+            for order in ("auto", chosen)]
+    assert differences(*runs) == []
+    if "pool" in changes:
+        refused = dbench("check", dbench.spec(SHORT, model={
+            **MODEL, "memory_format": "channels_last"}), expect=2).stderr
+        assert "torch.ops.aten.view.default" in refused
 
 
 def test_a_resumed_run_reads_the_same_model(dbench):

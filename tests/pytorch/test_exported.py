@@ -146,7 +146,8 @@ def runs(tmp_path_factory, modules):
     folder = tmp_path_factory.mktemp("exported")
     for name, (_, kind, shape, classes) in MODELS.items():
         export(modules[name], kind, shape, classes, folder / f"{name}.pt2")
-    specs = [{"model": {"type": "exported", "path": str(folder / f"{name}.pt2")}, "batch": batch,
+    specs = [{"model": {"type": "exported", "path": str(folder / f"{name}.pt2"),
+                        "memory_format": "contiguous"}, "batch": batch,
               "input_shape": MODELS[name][2], "classes": MODELS[name][3], "precision": precision,
               "tokens": MODELS[name][1] == "tokens", "optimizer": {"type": "sgd", "lr": 0.1},
               "steps": 3, "seed": 1 + k} for k, (name, batch, precision) in enumerate(CASES)]

@@ -72,6 +72,24 @@ def test_three_steps_are_those_of_pytorch_to_the_bit(runs, case):
 
 
 @pytest.fixture(scope="module")
+def reordered(folder):
+    """Steps with the memory order that the program chooses, which is channels_last for most."""
+    specs = [spec_of_steps(folder / f"{name}.pt2", IMAGE, users.CLASSES, 3, "float64", 1,
+                           order="auto") for name in IMAGES]
+    own = folder / "reordered"
+    own.mkdir()
+    return dict(zip(IMAGES, zip(specs, make_runs(specs, own))))
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_another_memory_order_changes_numbers_by_rounding(reordered, name):
+    spec, run = reordered[name]
+    torch.manual_seed(0)
+    compare(getattr(users, name)(), spec, run, cross_entropy,
+            equal=functools.partial(torch.allclose, rtol=1e-9, atol=1e-11))
+
+
+@pytest.fixture(scope="module")
 def dbench(folder):
     pytest.importorskip("h5py", reason="no h5py in this Python")
     random = np.random.default_rng(0)

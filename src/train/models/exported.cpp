@@ -12,7 +12,7 @@ namespace {
 
 struct ExportedSpec {
     std::string path;
-    data::Order order;
+    MemoryFormat format;
 
     static const base::Section<ExportedSpec>& section();
 };
@@ -22,12 +22,13 @@ const base::Section<ExportedSpec>& ExportedSpec::section() {
         {base::Parameter::text("path", "",
                                "the file that dbench-export wrote, relative to the spec"),
          &ExportedSpec::path},
-        {base::Words<data::Order>("memory_format",
-                                  {{"contiguous", data::Order::contiguous},
-                                   {"channels_last", data::Order::channels_last}},
-                                  data::Order::contiguous,
-                                  "the memory order of images; channels_last is often faster"),
-         &ExportedSpec::order},
+        {base::Words<MemoryFormat>("memory_format",
+                                   {{"auto", MemoryFormat::automatic},
+                                    {"contiguous", MemoryFormat::contiguous},
+                                    {"channels_last", MemoryFormat::channels_last}},
+                                   MemoryFormat::automatic,
+                                   "the memory order of images; contiguous gives PyTorch's bits"),
+         &ExportedSpec::format},
     };
     return keys;
 }
@@ -36,7 +37,7 @@ ModelPtr make_exported(const ExportedSpec& spec, const ModelContext& context) {
     base::check_path_text(spec.path, "/model/path");
     return make_exported_model(
         spec.path, context.file ? *context.file : base::read_text(spec.path, kMostModelBytes),
-        spec.order, context);
+        spec.format, context);
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ struct Binding {
     enum class To : uint8_t { user, parameter, buffer, constant };
     To to;
     size_t index = 0;
+    bool only = false;  ///< No other input is bound to this parameter.
 };
 
 constexpr int64_t kTriedSamples = 2;
@@ -41,12 +42,8 @@ using TensorKey = std::tuple<std::string, int64_t, std::vector<int64_t>, std::ve
 
 class ExportedModel : public Model {
 public:
-    ExportedModel(ExportedFile file, data::Order order, const ModelContext& context)
-        : file_(std::move(file)),
-          train_(file_.train),
-          eval_(file_.eval),
-          loss_(file_),
-          order_(order) {
+    ExportedModel(ExportedFile file, MemoryFormat format, const ModelContext& context)
+        : file_(std::move(file)), train_(file_.train), eval_(file_.eval), loss_(file_) {
         require_operators();
         require_data(context);
         require_batches();
@@ -61,6 +58,10 @@ public:
             refuse_export(file_.eval.where,
                           "draws random numbers (results of an evaluation would not follow from "
                           "the parameters; use dropout modules, which model.eval() switches off)");
+        }
+        if (format == MemoryFormat::channels_last ||
+            (format == MemoryFormat::automatic && suits_channels_last(context))) {
+            order_ = data::Order::channels_last;
         }
         try_out(context);
         declaration_.unstacked = stacking_obstacle(context);
@@ -127,8 +128,24 @@ private:
                     break;
             }
         }
-        return interpreter.run(std::move(inputs), loss_.outputs(training), type, input.device(),
-                               training ? weights.least_normalised : nullptr);
+        int64_t* const least = training ? weights.least_normalised : nullptr;
+        const auto run = [&](const OwnLayers* own) {
+            return interpreter.run(std::move(inputs), loss_.outputs(training), type, input.device(),
+                                   least, own);
+        };
+        if (order_ != data::Order::channels_last) return run(nullptr);
+        const OwnLayers own{weights.queue, gradients_of(weights, training)};
+        return run(&own);
+    }
+
+    /// Returns the memory for the gradient of each input of a graph, as OwnLayers needs it.
+    std::vector<torch::Tensor> gradients_of(const Weights& weights, bool training) const {
+        std::vector<torch::Tensor> all;
+        if (weights.gradients.empty()) return all;
+        for (const Binding& binding : training ? train_bindings_ : eval_bindings_) {
+            all.push_back(binding.only ? weights.gradients[binding.index] : torch::Tensor());
+        }
+        return all;
     }
 
     void require_operators() const {
@@ -308,6 +325,12 @@ private:
                     {Binding::To::constant, constants_.add(file_.tensor_of(graph, input))});
             }
         }
+        std::map<size_t, int> inputs;  // by parameter
+        const auto is_parameter = [](const Binding& each) {
+            return each.to == Binding::To::parameter;
+        };
+        for (const Binding& each : bindings) inputs[each.index] += is_parameter(each);
+        for (Binding& each : bindings) each.only = is_parameter(each) && inputs[each.index] == 1;
     }
 
     /// Returns the batch as the graph reads it: a copy, if the graph changes it.
@@ -377,6 +400,32 @@ private:
         return obstacle;
     }
 
+    /// True if the graphs have convolutions of images, and accept images and weights of
+    /// convolutions with channels last.
+    bool suits_channels_last(const ModelContext& context) {
+        if (context.input_shape.size() != 3 || !context.inputs.empty() || flattens_) return false;
+        if (!train_.facts().convolves || train_.facts().reads_strides ||
+            eval_.facts().reads_strides) {
+            return false;
+        }
+        const torch::NoGradGuard no_grad;
+        Weights weights = initial_weights();
+        for (torch::Tensor& each : weights.parameters) {  // as ChannelsLastWeights orders them
+            if (each.dim() == 4) each = each.contiguous(at::MemoryFormat::ChannelsLast);
+        }
+        order_ = data::Order::channels_last;
+        bool accepted = true;
+        try {
+            for (const bool training : {false, true}) {
+                results(weights, zero_samples(context, kTriedSamples), training);
+            }
+        } catch (const base::UserError&) {
+            accepted = false;  // try_out gives the reason if it is not the order.
+        }
+        order_ = data::Order::contiguous;
+        return accepted;
+    }
+
     /// Computes both graphs for samples of zeros, so that mistakes are reported before a run.
     void try_out(const ModelContext& context) {
         const torch::NoGradGuard no_grad;
@@ -406,7 +455,7 @@ private:
     ExportedFile file_;
     Interpreter train_, eval_;
     ExportedLoss loss_;
-    data::Order order_;
+    data::Order order_ = data::Order::contiguous;
     std::map<std::string, size_t> parameters_, buffers_;  // Numbers in the declaration, by name.
     std::vector<Binding> train_bindings_, eval_bindings_;
     ConstantTensors constants_;
@@ -416,8 +465,8 @@ private:
 }  // namespace
 
 std::unique_ptr<Model> make_exported_model(const std::string& path, std::string bytes,
-                                           data::Order order, const ModelContext& context) {
-    return std::make_unique<ExportedModel>(read_exported(path, std::move(bytes)), order, context);
+                                           MemoryFormat format, const ModelContext& context) {
+    return std::make_unique<ExportedModel>(read_exported(path, std::move(bytes)), format, context);
 }
 
 }  // namespace dbench::train

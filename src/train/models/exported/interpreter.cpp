@@ -1,5 +1,6 @@
 #include "train/models/exported/interpreter.hpp"
 
+#include <ATen/autocast_mode.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/enum_tag.h>
 #include <ATen/functorch/BatchedTensorImpl.h>
@@ -12,7 +13,10 @@
 #include "base/error.hpp"
 #include "train/models/exported/arguments.hpp"
 #include "train/models/exported/fields.hpp"
+#include "train/models/exported/norm_relu_nodes.hpp"
 #include "train/models/exported/symbols.hpp"
+#include "train/models/layers/norm_relu.hpp"
+#include "train/models/layers/products.hpp"
 
 namespace dbench::train {
 namespace {
@@ -27,6 +31,15 @@ bool is_assertion(const std::string& target) {
         if (target.starts_with("torch.ops.aten." + std::string(name) + ".")) return true;
     }
     return false;
+}
+
+/// True if the operator's result depends on the order of its arguments in memory, and not only on
+/// their values.
+bool reads_strides(const std::string& plain) {
+    for (const char* word : {"stride", "storage", "resize_", "is_contiguous"}) {
+        if (plain.find(word) != plain.npos) return true;
+    }
+    return plain == "set_";
 }
 
 struct Target {
@@ -85,15 +98,24 @@ torch::Tensor plain_attention(const torch::jit::Stack& a) {
 }
 
 struct Step {
-    enum class Special : uint8_t { none, batch_norm, attention };
+    enum class Special : uint8_t { none, batch_norm, attention, convolution, linear, norm_relu };
 
     size_t node;
     std::optional<c10::OperatorHandle> op;  ///< Empty: `symbol` computes it.
     SymbolOperator symbol;
     std::vector<Operand> operands;
     Special special = Special::none;
-    std::vector<int> unused;  ///< Values that no later step reads.
+    std::vector<int> unused = {};  ///< Values that no later step reads.
+    /// The steps in place of which this one stands, if norm_relu may compute them.
+    std::vector<Step> parts = {};
+    NormReluNodes norm_relu = {};
+    Convolution2d shape = {};
+    int weight = -1;  ///< The input that is the layer's weight, if nothing else reads it.
 };
+
+void note_normalised(const torch::Tensor& x, int64_t* least) {
+    if (least != nullptr) *least = std::min(*least, x.numel() / x.size(1));
+}
 
 }  // namespace
 
@@ -110,8 +132,10 @@ struct Interpreter::Impl {
         facts.unknown.assign(unknown.begin(), unknown.end());
         if (!facts.unknown.empty()) return;
         leave_out_counters();
-        find_uses();
         find_facts();
+        find_layers();
+        combine();
+        find_uses();
     }
 
     std::string where(size_t node) const {
@@ -121,7 +145,7 @@ struct Interpreter::Impl {
     void add(size_t k, std::set<std::string>& unknown) {
         const ExportedNode& node = graph.nodes[k];
         if (is_assertion(node.target)) return;
-        Step step{k, std::nullopt, symbol_operator(node.target), {}, Step::Special::none, {}};
+        Step step{k, std::nullopt, symbol_operator(node.target), {}, Step::Special::none};
         if (step.symbol.function != nullptr) {
             add_symbol(node, step);
             return;
@@ -177,6 +201,8 @@ struct Interpreter::Impl {
     /// Calls `use` with every value that a step reads.
     template <class Use>
     void each_use(const Step& step, Use use) const {
+        for (const Step& part : step.parts) each_use(part, use);
+        if (!step.parts.empty()) return;
         for (const ExportedArgument& argument : graph.nodes[step.node].arguments) {
             for (const ExportedItem& item : argument.items) {
                 if (is_slot(item)) use(std::get<Slot>(item).index);
@@ -210,6 +236,76 @@ struct Interpreter::Impl {
             const int result = single ? node.results[0].slots[0] : -1;
             return inputs.contains(slot) && uses[slot] == 1 && (result < 0 || uses[result] == 0);
         });
+    }
+
+    /// Finds convolutions and linear layers whose shape is fixed, and their weights.
+    void find_layers() {
+        const std::vector<int> uses = count_uses();
+        std::map<int, int> inputs;  // by value
+        for (size_t k = 0; k < graph.inputs.size(); ++k) {
+            inputs[graph.inputs[k].slot] = static_cast<int>(k);
+        }
+        for (Step& step : steps) {
+            if (!step.op) continue;
+            const c10::OperatorName& name = step.op->operator_name();
+            const bool convolution =
+                name.name == "aten::conv2d" && name.overload_name.empty() && read_shape(step);
+            if (!convolution && name.name != "aten::linear") continue;
+            step.special = convolution ? Step::Special::convolution : Step::Special::linear;
+            const ExportedArgument* weight = argument_of(graph.nodes[step.node], "weight");
+            if (weight == nullptr || weight->list || !is_slot(weight->items[0])) continue;
+            const int slot = std::get<Slot>(weight->items[0]).index;
+            if (inputs.contains(slot) && uses[slot] == 1) step.weight = inputs.at(slot);
+        }
+    }
+
+    /// Reads the constants of a convolution. Returns false if they are none.
+    static bool read_shape(Step& step) {
+        const auto fill = [&](size_t argument, std::array<int64_t, 2>& to) {
+            const IValue& given = step.operands[argument].constant;
+            if (!given.isIntList()) return false;
+            const std::vector<int64_t> numbers = given.toIntVector();
+            if (numbers.size() != 2) return false;
+            to = {numbers[0], numbers[1]};
+            return numbers[0] >= 0 && numbers[1] >= 0;
+        };
+        if (step.operands.size() != 7 || !step.operands[6].constant.isInt()) return false;
+        step.shape.groups = step.operands[6].constant.toInt();
+        return fill(3, step.shape.stride) && fill(4, step.shape.padding) &&
+               fill(5, step.shape.dilation) && step.shape.stride[0] > 0 && step.shape.stride[1] > 0;
+    }
+
+    /// Replaces each BatchNorm, sum and ReLU that norm_relu may compute by one step.
+    void combine() {
+        std::vector<size_t> nodes;
+        std::map<size_t, size_t> steps_of;  // by node
+        for (const Step& step : steps) {
+            steps_of[step.node] = nodes.size();
+            nodes.push_back(step.node);
+        }
+        std::vector<bool> moved(steps.size());
+        const auto changes = [&](size_t node) {
+            const Step& step = steps[steps_of.at(node)];
+            return step.op && step.op->schema().is_mutable();
+        };
+        std::vector<std::pair<size_t, Step>> combined;
+        for (const NormReluNodes& found : find_norm_relus(graph, nodes, changes)) {
+            Step step{found.relu, std::nullopt, {}, {}, Step::Special::norm_relu};
+            step.norm_relu = found;
+            for (const std::optional<size_t> node :
+                 {std::optional(found.norm), found.sum, std::optional(found.relu)}) {
+                if (!node) continue;
+                step.parts.push_back(steps[steps_of.at(*node)]);
+                moved[steps_of.at(*node)] = true;
+            }
+            combined.emplace_back(steps_of.at(found.relu), std::move(step));
+        }
+        for (auto& [place, step] : combined) {
+            steps[place] = std::move(step);
+            moved[place] = false;
+        }
+        size_t place = 0;
+        std::erase_if(steps, [&](const Step&) { return moved[place++]; });
     }
 
     void find_uses() {
@@ -292,6 +388,8 @@ struct Interpreter::Impl {
             }
             note_norms(step, node, plain, root_of);
             facts.draws = facts.draws || draws(step, plain);
+            facts.convolves = facts.convolves || plain == "conv2d" || plain == "convolution";
+            facts.reads_strides = facts.reads_strides || reads_strides(plain);
         }
     }
 
@@ -326,8 +424,87 @@ struct Interpreter::Impl {
         }
     }
 
+    /// Computes a convolution or a linear layer as a product, if that takes less time.
+    std::optional<torch::Tensor> product(const Step& step, const torch::jit::Stack& stack,
+                                         const OwnLayers& own) const {
+        const torch::Tensor &x = stack[0].toTensor(), &weight = stack[1].toTensor();
+        if (x.scalar_type() != weight.scalar_type()) return std::nullopt;
+        const auto bias = stack[2].isTensor() ? std::optional(stack[2].toTensor()) : std::nullopt;
+        const bool known = step.weight >= 0 && !own.gradients.empty();
+        const torch::Tensor gradient =
+            known ? own.gradients[static_cast<size_t>(step.weight)] : torch::Tensor();
+        if (step.special == Step::Special::convolution) {
+            if (!is_product(x, weight, step.shape)) return std::nullopt;
+            return convolution_product(x, weight, bias, step.shape, gradient);
+        }
+        const bool alone = !at::functorch::isBatchedTensor(x) &&
+                           !at::functorch::isBatchedTensor(weight) &&
+                           !at::autocast::is_autocast_enabled(at::kCPU);
+        if (!gradient.defined() || !alone || !x.device().is_cpu() || x.dim() != 2) {
+            return std::nullopt;
+        }
+        return linear_product(x, weight, bias, gradient);
+    }
+
+    /// Computes BatchNorm, sum and ReLU in one pass. Returns false if the tensors do not suit it.
+    bool compute_norm_relu(const Step& step, std::vector<IValue>& values, int64_t* least_normalised,
+                           arena::Queue& queue) const {
+        const NormReluNodes& nodes = step.norm_relu;
+        const auto tensor = [&](int slot) -> const torch::Tensor& {
+            return values[static_cast<size_t>(slot)].toTensor();
+        };
+        const torch::Tensor& x = tensor(nodes.x);
+        if (!accepts_norm_relu(x, queue)) return false;
+        for (const int slot : {nodes.weight, nodes.bias, nodes.mean, nodes.variance}) {
+            const torch::Tensor& each = tensor(slot);
+            if (at::functorch::isBatchedTensor(each) || each.scalar_type() != x.scalar_type() ||
+                each.device() != x.device() || each.dim() != 1 || each.size(0) != x.size(1) ||
+                !each.is_contiguous()) {
+                return false;
+            }
+        }
+        torch::Tensor added;
+        if (nodes.added >= 0) {
+            const IValue& other = values[static_cast<size_t>(nodes.added)];
+            if (!other.isTensor()) return false;
+            added = other.toTensor();
+            if (at::functorch::isBatchedTensor(added) || added.scalar_type() != x.scalar_type() ||
+                added.device() != x.device() || added.sizes() != x.sizes()) {
+                return false;
+            }
+        }
+        note_normalised(x, least_normalised);
+        values[static_cast<size_t>(graph.nodes[nodes.relu].results[0].slots[0])] = norm_relu(
+            x,
+            {tensor(nodes.weight), tensor(nodes.bias), tensor(nodes.mean), tensor(nodes.variance)},
+            added, nodes.momentum, nodes.eps, queue);
+        return true;
+    }
+
+    /// Computes a step, or all steps that it replaces.
     void compute(const Step& step, std::vector<IValue>& values, torch::jit::Stack& stack,
-                 int64_t* least_normalised) const {
+                 int64_t* least_normalised, const OwnLayers* own) const {
+        try {
+            if (step.parts.empty()) {
+                call(step, values, stack, least_normalised, own);
+            } else if (own == nullptr ||
+                       !compute_norm_relu(step, values, least_normalised, own->queue)) {
+                for (const Step& part : step.parts) {
+                    compute(part, values, stack, least_normalised, nullptr);
+                }
+            }
+        } catch (const c10::OutOfMemoryError&) {
+            throw;
+        } catch (const c10::Error& error) {
+            if (!place.is_cpu()) throw;
+            throw base::UserError(where(step.node) + ": " + error.what_without_backtrace() +
+                                  ": check that the data suit the model, or export it again");
+        }
+        for (const int slot : step.unused) values[static_cast<size_t>(slot)] = IValue();
+    }
+
+    void call(const Step& step, std::vector<IValue>& values, torch::jit::Stack& stack,
+              int64_t* least_normalised, const OwnLayers* own) const {
         stack.clear();
         for (const Operand& operand : step.operands)
             stack.push_back(make_argument(operand, values));
@@ -337,16 +514,21 @@ struct Interpreter::Impl {
             const SymbolValue result = step.symbol.function(numbers);
             stack.assign(1, std::visit([](auto value) { return IValue(value); }, result));
         } else {
-            if (step.special == Step::Special::batch_norm && least_normalised != nullptr) {
-                const torch::Tensor x = stack[0].toTensor();
-                *least_normalised = std::min(*least_normalised, x.numel() / x.size(1));
+            if (step.special == Step::Special::batch_norm) {
+                note_normalised(stack[0].toTensor(), least_normalised);
             }
             const ExportedNode& node = graph.nodes[step.node];
             std::optional<torch::NoGradGuard> no_grad;
             std::optional<c10::impl::ExcludeDispatchKeyGuard> no_autocast;
             if (!node.gradients) no_grad.emplace();
             if (!node.autocast) no_autocast.emplace(c10::autocast_dispatch_keyset);
-            if (step.special == Step::Special::attention && batched(stack)) {
+            const bool layer =
+                step.special == Step::Special::convolution || step.special == Step::Special::linear;
+            std::optional<torch::Tensor> result;
+            if (own != nullptr && layer) result = product(step, stack, *own);
+            if (result) {
+                stack.assign(1, *result);
+            } else if (step.special == Step::Special::attention && batched(stack)) {
                 stack.assign(1, plain_attention(stack));
             } else {
                 step.op->callBoxed(stack);
@@ -371,7 +553,6 @@ struct Interpreter::Impl {
                 values[static_cast<size_t>(result.slots[i])] = torch::Tensor(list[i]);
             }
         }
-        for (const int slot : step.unused) values[static_cast<size_t>(slot)] = IValue();
     }
 };
 
@@ -383,7 +564,7 @@ const GraphFacts& Interpreter::facts() const { return impl_->facts; }
 std::vector<torch::Tensor> Interpreter::run(std::vector<torch::Tensor> inputs,
                                             const std::vector<size_t>& outputs,
                                             torch::ScalarType type, torch::Device place,
-                                            int64_t* least_normalised) const {
+                                            int64_t* least_normalised, const OwnLayers* own) const {
     Impl& s = *impl_;
     s.adapt(type, place);
     const DefaultType real(type);
@@ -394,15 +575,7 @@ std::vector<torch::Tensor> Interpreter::run(std::vector<torch::Tensor> inputs,
     torch::jit::Stack stack;
     stack.reserve(32);
     for (const Step& step : s.steps) {
-        try {
-            s.compute(step, values, stack, least_normalised);
-        } catch (const c10::OutOfMemoryError&) {
-            throw;
-        } catch (const c10::Error& error) {
-            if (!place.is_cpu()) throw;
-            throw base::UserError(s.where(step.node) + ": " + error.what_without_backtrace() +
-                                  ": check that the data suit the model, or export it again");
-        }
+        s.compute(step, values, stack, least_normalised, own);
     }
     std::vector<torch::Tensor> results;
     for (const size_t output : outputs) {

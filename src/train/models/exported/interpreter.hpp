@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "arena/device/queue.hpp"
 #include "train/models/exported/graph.hpp"
 
 namespace dbench::train {
@@ -19,12 +20,24 @@ namespace dbench::train {
 struct GraphFacts {
     std::vector<std::string> unknown;  ///< Operators that LibTorch does not have.
     bool draws = false;                ///< Some operator draws random numbers.
+    bool convolves = false;            ///< It has convolutions of images.
+    bool reads_strides = false;        ///< Some results depend on the order of tensors in memory.
     std::set<size_t> written;          ///< Inputs that operators change in place.
     std::set<size_t> norms;            ///< Inputs that scale or shift in a normalisation.
     /// The running mean and variance of each BatchNorm.
     std::vector<std::pair<size_t, size_t>> statistics;
     std::string
         unstacked;  ///< The first operator that vmap is not known to run; "": there is none.
+};
+
+/// What the program needs to compute some operators as built-in models do, in less time: BatchNorm,
+/// an optional sum and ReLU in one pass (layers/norm_relu.hpp), and layers with few pixels or
+/// samples as products (layers/products.hpp). The tensors decide whether these accept them.
+struct OwnLayers {
+    arena::Queue& queue;  ///< See Weights.
+    /// Memory for the gradient of each input of the graph; undefined if the input is no parameter,
+    /// or if another input is the same parameter. Empty if no gradients are needed.
+    std::vector<torch::Tensor> gradients;
 };
 
 class Interpreter {
@@ -39,10 +52,11 @@ public:
 
     /// Computes the outputs with the numbers `outputs` from the graph's inputs. float32 constants
     /// and types are replaced by `type`; tensors are made on `place`. `least_normalised`: see
-    /// Weights. All calls come from one thread.
+    /// Weights. If `own` is null, all operators are LibTorch's. All calls come from one thread.
     std::vector<torch::Tensor> run(std::vector<torch::Tensor> inputs,
                                    const std::vector<size_t>& outputs, torch::ScalarType type,
-                                   torch::Device place, int64_t* least_normalised) const;
+                                   torch::Device place, int64_t* least_normalised,
+                                   const OwnLayers* own = nullptr) const;
 
 private:
     struct Impl;

@@ -1,6 +1,5 @@
 #include "train/models/layers/layers.hpp"
 
-#include <ATen/autocast_mode.h>
 #include <ATen/functorch/BatchedTensorImpl.h>
 #include <ATen/functorch/DynamicLayer.h>
 
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "train/models/layers/norm_relu.hpp"
+#include "train/models/layers/products.hpp"
 
 namespace dbench::train {
 namespace {
@@ -27,44 +27,9 @@ Initial kaiming_uniform(int64_t fan_in) {
     return uniform(1 / std::sqrt(static_cast<double>(fan_in)));
 }
 
-/// y = x W^T + b. Backward writes the gradient of W directly to its destination. The products are
-/// those of PyTorch in PyTorch's order: the bits are the same, with one pass over the gradient
-/// less.
-class DirectGradientLinear : public torch::autograd::Function<DirectGradientLinear> {
-public:
-    static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
-                                 const torch::Tensor& weight,
-                                 const std::optional<torch::Tensor>& bias,
-                                 const torch::Tensor& gradient) {
-        context->save_for_backward({x, weight});
-        context->saved_data["gradient"] = gradient;
-        context->saved_data["bias"] = bias.has_value();
-        return torch::linear(x, weight, bias.value_or(torch::Tensor()));
-    }
-
-    static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                   torch::autograd::variable_list outputs) {
-        const auto saved = context->get_saved_variables();
-        const torch::Tensor& x = saved[0];
-        const torch::Tensor& dy = outputs[0];
-        // Another handle of the same memory: autograd stores a gradient without a copy only if
-        // nothing else holds its handle.
-        torch::Tensor dw = context->saved_data["gradient"].toTensor().alias();
-        torch::mm_out(dw, dy.t(), x);
-        const torch::Tensor dx = context->needs_input_grad(0) ? dy.mm(saved[1]) : torch::Tensor();
-        const bool bias = context->saved_data["bias"].toBool();
-        return {dx, dw, bias ? dy.sum(0) : torch::Tensor(), {}};
-    }
-};
-
-/// Returns x W^T + b. W is one of the parameters, as a matrix (its first dimension by all others).
-torch::Tensor linear(const Weights& weights, int w, const torch::Tensor& x,
-                     const std::optional<torch::Tensor>& bias) {
-    const torch::Tensor weight = weights.parameters[w].flatten(1);
-    if (weights.gradients.empty() || !torch::GradMode::is_enabled()) {
-        return torch::linear(x, weight, bias.value_or(torch::Tensor()));
-    }
-    return DirectGradientLinear::apply(x, weight, bias, weights.gradients[w].flatten(1));
+/// Returns where the gradient of parameter w may be written; undefined if there is no such place.
+torch::Tensor gradient_of(const Weights& weights, int w) {
+    return weights.gradients.empty() ? torch::Tensor() : weights.gradients[w];
 }
 
 /// All replicas' tensors, which vmap batches, as one tensor for layers that treat channels
@@ -132,7 +97,7 @@ torch::Tensor Linear::operator()(const Weights& weights, const torch::Tensor& x)
     if (at::functorch::isBatchedTensor(weight)) {
         return torch::mm(weight, x.t()).t() + bias;
     }
-    return linear(weights, weight_, x, bias);
+    return linear_product(x, weight, bias, gradient_of(weights, weight_));
 }
 
 Conv2d::Conv2d(Declaration& d, const std::string& name, const Options& o)
@@ -149,53 +114,19 @@ Conv2d::Conv2d(Declaration& d, const std::string& name, const Options& o)
 }
 
 torch::Tensor Conv2d::operator()(const Weights& weights, const torch::Tensor& x) const {
-    if (is_product(weights, x)) return product(weights, x);
-    if (all_replicas(weights.parameters[weight_], x)) {
-        const GroupedReplicas all(x);
-        return all.back(torch::conv2d(all.images(),
-                                      GroupedReplicas::weights(weights.parameters[weight_]), {},
-                                      stride_, padding_, 1, groups_ * all.replicas()));
-    }
-    return torch::conv2d(x, weights.parameters[weight_], {}, stride_, padding_, 1, groups_);
-}
-
-int64_t Conv2d::reached(int64_t size) const {
-    return (size + 2 * padding_ - kernel_) / stride_ + 1;
-}
-
-// LibTorch's convolution on a CPU copies the weight into an order of its own, once in forward and
-// twice in backward, and the gradient back. If there are more weights than pixels, that takes much
-// of the time. With a kernel larger than 1x1, the product must also copy the pixels, so it is only
-// used for half as many of them.
-bool Conv2d::is_product(const Weights& weights, const torch::Tensor& x) const {
     const torch::Tensor& weight = weights.parameters[weight_];
-    if (at::functorch::isBatchedTensor(weight) || !x.device().is_cpu() || groups_ != 1 ||
-        x.dim() != 4 || !x.is_contiguous(at::MemoryFormat::ChannelsLast) ||
-        at::autocast::is_autocast_enabled(at::kCPU)) {
-        return false;
+    DBENCH_EXPECT(weight.size(2) == kernel_ && weight.size(3) == kernel_);
+    const Convolution2d shape{
+        .stride = {stride_, stride_}, .padding = {padding_, padding_}, .groups = groups_};
+    if (is_product(x, weight, shape)) {
+        return convolution_product(x, weight, std::nullopt, shape, gradient_of(weights, weight_));
     }
-    const int64_t pixels = x.size(0) * reached(x.size(2)) * reached(x.size(3));
-    return kernel_ == 1 ? pixels <= std::min(weight.size(0), weight.size(1))
-                        : 2 * pixels <= weight.size(0);
-}
-
-torch::Tensor Conv2d::product(const Weights& weights, const torch::Tensor& x) const {
-    // (B H' W', in kernel^2): the inputs that the kernel covers at each pixel.
-    torch::Tensor covered;
-    if (kernel_ == 1) {
-        const auto every = [this](const torch::Tensor& pixels, int64_t dimension) {
-            return pixels.slice(dimension, 0, std::nullopt, stride_);
-        };
-        covered = every(every(x.permute({0, 2, 3, 1}), 1), 2).flatten(0, 2);
-    } else {
-        covered =
-            at::im2col(x, {kernel_, kernel_}, {1, 1}, {padding_, padding_}, {stride_, stride_})
-                .transpose(1, 2)
-                .flatten(0, 1);
+    if (all_replicas(weight, x)) {
+        const GroupedReplicas all(x);
+        return all.back(torch::conv2d(all.images(), GroupedReplicas::weights(weight), {}, stride_,
+                                      padding_, 1, groups_ * all.replicas()));
     }
-    return linear(weights, weight_, covered, std::nullopt)
-        .unflatten(0, {x.size(0), reached(x.size(2)), reached(x.size(3))})
-        .permute({0, 3, 1, 2});
+    return torch::conv2d(x, weight, {}, stride_, padding_, 1, groups_);
 }
 
 BiasedConv2d::BiasedConv2d(Declaration& d, const std::string& name, const Conv2d::Options& options,

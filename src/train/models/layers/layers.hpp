@@ -48,11 +48,6 @@ public:
     torch::Tensor operator()(const Weights& weights, const torch::Tensor& x) const;
 
 private:
-    /// Returns the output's height or width, given the input's.
-    int64_t reached(int64_t size) const;
-    bool is_product(const Weights& weights, const torch::Tensor& x) const;
-    torch::Tensor product(const Weights& weights, const torch::Tensor& x) const;
-
     int weight_;
     int64_t kernel_, stride_, padding_, groups_;
 };

@@ -1,4 +1,4 @@
-#pragma once  // Private to train/models/layers.
+#pragma once
 // Batch normalisation, an optional sum and ReLU as one autograd operation. It replaces the three
 // passes over memory that follow every convolution of a ResNet by one, and the six of backward by
 // two.

@@ -25,8 +25,8 @@ def export(source, sample, classes, path, *options):
 def spec_of_steps(path, sample, classes, batch, precision, seed, steps=3, order="contiguous"):
     """Return a run of reference_dump. `order`: only contiguous images give PyTorch's bits."""
     dtype, shape = sample
-    return {"model": {"type": "exported", "path": str(path), "memory_format": order}, "batch": batch,
-            "input_shape": shape, "classes": classes or 0, "precision": precision,
+    return {"model": {"type": "exported", "path": str(path), "memory_format": order},
+            "batch": batch, "input_shape": shape, "classes": classes or 0, "precision": precision,
             "tokens": dtype == "int64", "seed": seed, "steps": steps,
             "optimizer": {"type": "sgd", "lr": 0.1}}
 

@@ -109,7 +109,7 @@ Computed computed(const Graph& g, bool together, torch::ScalarType type, bool ch
 
 bool in_one_pass(const Computed& c) { return c.function.find("NormRelu") != std::string::npos; }
 
-bool close(const Computed& a, const Computed& b, double tolerance) {
+bool agree(const Computed& a, const Computed& b, double tolerance) {
     const auto equal = [&](const torch::Tensor& x, const torch::Tensor& y) {
         return torch::allclose(x, y, tolerance, tolerance);
     };
@@ -150,7 +150,7 @@ TEST_CASE("BatchNorm, a sum and ReLU of an exported graph are one pass") {
     const Computed ours = computed(g, true, type, true), theirs = computed(g, false, type, true);
     CHECK(in_one_pass(ours));
     CHECK_FALSE(in_one_pass(theirs));
-    CHECK(close(ours, theirs, type == torch::kFloat32 ? 2e-4 : 1e-11));
+    CHECK(agree(ours, theirs, type == torch::kFloat32 ? 2e-4 : 1e-11));
 }
 
 TEST_CASE("Tensors that the pass does not accept are computed by the operators") {
@@ -158,10 +158,10 @@ TEST_CASE("Tensors that the pass does not accept are computed by the operators")
     const Computed plain = computed(g, false, torch::kFloat32, false);
     const Computed contiguous = computed(g, true, torch::kFloat32, false);
     CHECK_FALSE(in_one_pass(contiguous));
-    CHECK(close(contiguous, plain, 0));
+    CHECK(agree(contiguous, plain, 0));
     const Computed broadcast = computed(g, true, torch::kFloat64, true, 1);
     CHECK_FALSE(in_one_pass(broadcast));
-    CHECK(close(broadcast, computed(g, false, torch::kFloat64, true, 1), 0));
+    CHECK(agree(broadcast, computed(g, false, torch::kFloat64, true, 1), 0));
 }
 
 TEST_CASE("Nodes are computed apart if something else depends on them") {

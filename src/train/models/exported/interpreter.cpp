@@ -113,7 +113,8 @@ struct Step {
     int weight = -1;  ///< The input that is the layer's weight, if nothing else reads it.
 };
 
-void note_normalised(const torch::Tensor& x, int64_t* least) {
+/// Notes how many values BatchNorm averages for each channel, if that is the least so far.
+void note_values_of_a_mean(const torch::Tensor& x, int64_t* least) {
     if (least != nullptr) *least = std::min(*least, x.numel() / x.size(1));
 }
 
@@ -473,7 +474,7 @@ struct Interpreter::Impl {
                 return false;
             }
         }
-        note_normalised(x, least_normalised);
+        note_values_of_a_mean(x, least_normalised);
         values[static_cast<size_t>(graph.nodes[nodes.relu].results[0].slots[0])] = norm_relu(
             x,
             {tensor(nodes.weight), tensor(nodes.bias), tensor(nodes.mean), tensor(nodes.variance)},
@@ -515,7 +516,7 @@ struct Interpreter::Impl {
             stack.assign(1, std::visit([](auto value) { return IValue(value); }, result));
         } else {
             if (step.special == Step::Special::batch_norm) {
-                note_normalised(stack[0].toTensor(), least_normalised);
+                note_values_of_a_mean(stack[0].toTensor(), least_normalised);
             }
             const ExportedNode& node = graph.nodes[step.node];
             std::optional<torch::NoGradGuard> no_grad;

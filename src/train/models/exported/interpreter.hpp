@@ -30,8 +30,8 @@ struct GraphFacts {
         unstacked;  ///< The first operator that vmap is not known to run; "": there is none.
 };
 
-/// What the program needs to compute some operators as built-in models do, in less time: BatchNorm,
-/// an optional sum and ReLU in one pass (layers/norm_relu.hpp), and layers with few pixels or
+/// The needs of operators that are computed as built-in models do, in less time: BatchNorm, an
+/// optional sum and ReLU in one pass (layers/norm_relu.hpp), and layers with few pixels or
 /// samples as products (layers/products.hpp). The tensors decide whether these accept them.
 struct OwnLayers {
     arena::Queue& queue;  ///< See Weights.

@@ -1,7 +1,9 @@
 """Tests `dbench-analyze publish`: which runs are judged, and that verdicts are those of known
 numbers."""
 
+import contextlib
 import csv
+import io
 import json
 from dataclasses import replace
 
@@ -139,24 +141,33 @@ def test_trials_are_not_judged(tmp_path, capsys):
     assert "D_ring-s1" not in (tmp_path / "out/index.html").read_text()
 
 
-def test_publish_writes_tables_figures_and_one_page(folder, tmp_path, capsys):
-    assert main(["publish", str(folder), "-o", str(tmp_path)]) == 0
-    files = [line for line in capsys.readouterr().out.splitlines() if line]
-    assert files[-1] == str(tmp_path / "index.html")
-    runs = pd.read_csv(tmp_path / "mine/runs.csv")
+@pytest.fixture(scope="module")
+def published(folder, tmp_path_factory):
+    """Publish the folder once; return what the command printed, and the folder of its output."""
+    place, printed = tmp_path_factory.mktemp("published"), io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        assert main(["publish", str(folder), "-o", str(place)]) == 0
+    return printed.getvalue(), place
+
+
+def test_publish_writes_tables_figures_and_one_page(folder, published):
+    printed, place = published
+    files = [line for line in printed.splitlines() if line]
+    assert files[-1] == str(place / "index.html")
+    runs = pd.read_csv(place / "mine/runs.csv")
     assert len(runs) == 29 and {"spec_hash", "commit", "seed", "cell", "method"} <= {*runs}
-    assert "file" not in runs and str(folder) not in (tmp_path / "mine/runs.csv").read_text()
-    table = pd.read_csv(tmp_path / "mine/statements.csv").set_index("method")
+    assert "file" not in runs and str(folder) not in (place / "mine/runs.csv").read_text()
+    table = pd.read_csv(place / "mine/statements.csv").set_index("method")
     assert table.verdict["D_ring"] == "worse" and table.margin["D_ring"] == 0.005
-    page = (tmp_path / "mine/results.md").read_text()
+    page = (place / "mine/results.md").read_text()
     assert "**worse**: D_ring" in page and "power" in page
     assert all(len(line) <= 120 or line.startswith(("|", "!")) for line in page.splitlines())
     for name in ("variance-accuracy", "early", "convergence"):
-        assert (tmp_path / f"mine/{name}.png").stat().st_size > 1000
+        assert (place / f"mine/{name}.png").stat().st_size > 1000
         assert f"]({name}.png)" in page
-    index = (tmp_path / "index.html").read_text()
+    index = (place / "index.html").read_text()
     for run in open_runs([str(folder)]):
-        spec = tmp_path / f"specs/{spec_hash(run)}.json"
+        spec = place / f"specs/{spec_hash(run)}.json"
         assert f'href="specs/{spec.name}"' in index
         assert "seed" not in json.loads(spec.read_text())
     assert "sign flips" not in index  # the page of a study has its verdicts
@@ -164,7 +175,8 @@ def test_publish_writes_tables_figures_and_one_page(folder, tmp_path, capsys):
     assert str(folder) not in index and "Provenance" not in index and ".h5" not in index
 
 
-def test_losses_have_no_points(folder, tmp_path, capsys):
+def test_losses_have_no_points(tmp_path, capsys):
+    folder = make(tmp_path / "mine", {k: ACCURACY[k] for k in ("C_complete", "D_ring")})
     assert main(["publish", str(folder), "-o", str(tmp_path), "--metric", "loss_mean_model",
                  "--margin", "0.02"]) == 0
     capsys.readouterr()
@@ -173,10 +185,8 @@ def test_losses_have_no_points(folder, tmp_path, capsys):
     assert "difference to all-reduce (interval)" in page
 
 
-def test_correlations_have_intervals_and_leave_all_reduce_out(folder, tmp_path, capsys):
-    assert main(["publish", str(folder), "-o", str(tmp_path)]) == 0
-    capsys.readouterr()
-    found = pd.read_csv(tmp_path / "mine/correlations.csv")
+def test_correlations_have_intervals_and_leave_all_reduce_out(published):
+    found = pd.read_csv(published[1] / "mine/correlations.csv")
     assert set(found.window) == {0.01, 0.02, 0.05, 0.1, 0.2, 0.5} and set(found.settings) == {4}
     assert set(found.when) == {"before averaging", "after averaging"}
     assert (found.interval_low <= found.rho).all() and (found.rho <= found.interval_high).all()

@@ -23,9 +23,9 @@ CNN = {"model": {"type": "cnn", "width": 4}, "replicas": 6, "graph": "ring", "im
        "optimizer": {"type": "sgd", "lr": 0.02}, "length": {"iterations": 100},
        "profile": {"every": {"iterations": 3}},
        "evaluate": {"every": {"iterations": 50}}, "checkpoint": {"every": {"iterations": 10}}}
-# STOPPED has few iterations of a small model, unless a state depends on the CNN. With SLOWED,
-# iterations sleep, so that a signal arrives before the end.
-SLOWED = {"delays": [{"seconds": 0.012}]}
+# STOPPED has few iterations of a small model, unless a state depends on the CNN. With SLOWED, a
+# part of a run sleeps in each iteration, so that a signal arrives before the end.
+SLOWED = ("--set", '/delays=[{"replicas": [0], "seconds": 0.02}]')
 ON_CNN = {"model": CNN["model"]}
 STOPPED = {**CNN, "model": {"type": "mlp", "hidden": [8]}, "length": {"iterations": 60},
            "evaluate": {"every": {"iterations": 30}}, "checkpoint": {"every": {"iterations": 6}}}
@@ -88,12 +88,12 @@ def generations(path):
             if os.path.isdir(folder(path)) else [])
 
 
-def interrupt(dbench, spec, path, number, ranks=None, seconds=0.0, resume=False):
+def interrupt(dbench, spec, path, number, ranks=None, seconds=0.0, resume=False, slowed=SLOWED):
     """Start or resume a run, wait for a new checkpoint and `seconds` more, and send the signal.
     Return the exit status and stderr."""
     before = generations(path)
-    run = dbench.start("run", spec, "--output", path, "--quiet", *(["--resume"] if resume else []),
-                       ranks=ranks)
+    run = dbench.start("run", spec, "--output", path, "--quiet", *slowed,
+                       *(["--resume"] if resume else []), ranks=ranks)
     end = time.monotonic() + 90
     while generations(path) == before and run.poll() is None:
         assert time.monotonic() < end, "no checkpoint"
@@ -123,6 +123,7 @@ def stopped(dbench, state, spec, path):
     reasons = []
     for number in stops:
         status, errors = interrupt(dbench, spec, path, number, resume=bool(reasons),
+                                   slowed=() if on_one_rank(state) else SLOWED,
                                    seconds=generator.uniform(0, 0.1))  # about one more checkpoint
         if status == 0:   # the run completed before the signal arrived
             break
@@ -148,10 +149,10 @@ class Parts:
 
     def __init__(self, dbench):
         self.dbench, self.reasons = dbench, {}
-        self.runs = {alone: Together(dbench, f"parts-{alone}", {
-            state: {**STOPPED, **STATES[state], **({} if alone else SLOWED)}
-            for state in STATES if on_one_rank(state) == alone},
-            begun=self.begin) for alone in (False, True)}
+        self.runs = {alone: Together(
+            dbench, f"parts-{alone}", {state: {**STOPPED, **STATES[state]}
+                                       for state in STATES if on_one_rank(state) == alone},
+            begun=self.begin, at_once=4) for alone in (False, True)}
 
     def begin(self, state, spec, path):
         try:
@@ -189,7 +190,7 @@ def test_resumed_runs_are_bit_identical(wholes, parts, state):
 
 
 def test_resume_with_other_ranks(dbench):
-    spec = dbench.spec({**CNN, **SLOWED, "algorithm": "qg_dsgdm", "length": {"iterations": 80}})
+    spec = dbench.spec({**CNN, "algorithm": "qg_dsgdm", "length": {"iterations": 80}})
     whole = dbench.run(spec, "whole.h5", ranks=2)
     path = str(dbench.folder / "parts.h5")
     # mpirun forwards SIGUSR1; after SIGTERM it kills the ranks itself.
@@ -483,7 +484,7 @@ def test_a_checkpoint_too_large_for_the_disk_does_not_end_the_run(dbench):
 
 
 def test_a_requeued_job_resumes_although_its_host_is_unknown(dbench):
-    spec, path = dbench.spec({**STOPPED, **SLOWED}), str(dbench.folder / "parts.h5")
+    spec, path = dbench.spec(STOPPED), str(dbench.folder / "parts.h5")
     dbench.environment["SLURM_JOB_ID"] = "77"
     assert interrupt(dbench, spec, path, signal.SIGKILL)[0] == -signal.SIGKILL
     dbench("doctor", path)  # clears the mark, so that this can be changed:

@@ -218,7 +218,7 @@ def test_file_that_cannot_grow(dbench):
                            text=True,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dbench.environment,
                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE,
-                                                                 (700_000, 700_000)))
+                                                                 (400_000, 400_000)))
     _, errors = run.communicate(timeout=120)
     assert run.returncode == 1, errors
     assert "out.h5" in errors and ("large" in errors or "space" in errors), errors

@@ -3,6 +3,7 @@ longer than such a run."""
 
 import json
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import h5py
 
@@ -10,10 +11,11 @@ import h5py
 class Together:
     """Runs of `specs` (name -> changes to conftest.SMALL) in their own folder. If `begun` is given,
     begun(name, spec file, path) leaves the file of an interrupted run at `path`, and the runs are
-    resumed."""
+    resumed; `at_once` threads call begun."""
 
-    def __init__(self, dbench, title, specs, env=None, begun=None):
-        self.dbench, self.title, self.env, self.begun = dbench, title, env or {}, begun
+    def __init__(self, dbench, title, specs, env=None, begun=None, at_once=1):
+        self.dbench, self.title, self.env = dbench, title, env or {}
+        self.begun, self.at_once = begun, at_once
         self.specs = {name: dbench.spec({**changes, "name": f"{title}-{k}"}, f"{title}-{k}.json")
                       for k, (name, changes) in enumerate(specs.items())}
         self.folders = {}
@@ -26,8 +28,9 @@ class Together:
             self.folders[key] = folder = f"{self.title}-on-{len(self.folders)}"
             if self.begun:
                 (self.dbench.folder / folder).mkdir()
-                for each, spec in self.specs.items():
-                    self.begun(each, spec, self.path(key, each))
+                with ThreadPoolExecutor(self.at_once) as threads:
+                    list(threads.map(lambda each: self.begun(each, self.specs[each],
+                                                             self.path(key, each)), self.specs))
             subprocess.run(
                 self.dbench.command("run", *self.specs.values(), "--output", folder, "--quiet",
                                     *(["--resume"] if self.begun else []),

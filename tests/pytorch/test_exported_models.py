@@ -102,28 +102,38 @@ def dbench(folder):
     return Dbench(folder)
 
 
-def spec_of(dbench, name, **changes):
+def run_of(name, **changes):
     kind = "features" if SAMPLES[name] is FEATURES else "image"
     data = {"type": "npz", "train": f"{kind}.npz", "layout": "channels_first", "batch_size": 4}
-    spec = {"model": {"type": "exported", "path": f"{name}.pt2"}, "replicas": 4, "data": data,
-            "optimizer": {"type": "sgd", "lr": 0.05, "momentum": 0.9}, "length": {"iterations": 4},
-            "evaluate": {"every": {"iterations": 2}}, **changes}
-    return dbench.spec(spec, name=f"{name}.json")
+    return {"model": {"type": "exported", "path": f"{name}.pt2"}, "replicas": 4,
+            "data": data, "optimizer": {"type": "sgd", "lr": 0.05, "momentum": 0.9},
+            "length": {"iterations": 4}, "evaluate": {"every": {"iterations": 2}}, **changes}
+
+
+@pytest.fixture(scope="module")
+def on_ranks(dbench):
+    from together import Together
+    return Together(dbench, "ranks", {name: run_of(name) for name in [*IMAGES, "weight_norm"]})
 
 
 @pytest.mark.parametrize("name", [*IMAGES, "weight_norm"])
-def test_two_ranks_compute_the_bits_of_one(dbench, name):
+def test_two_ranks_compute_the_bits_of_one(on_ranks, name):
     from results import differences
-    spec = spec_of(dbench, name)
-    one = dbench.run(spec, f"{name}.1.h5")
-    assert differences(one, dbench.run(spec, f"{name}.2.h5", ranks=2)) == []
+    assert differences(on_ranks.result(name), on_ranks.result(name, ranks=2)) == []
+
+
+@pytest.fixture(scope="module")
+def stacked(dbench):
+    from together import Together
+    return Together(dbench, "stacked", {
+        (name, way): run_of(name, stacking=way, precision="float64")
+        for name in STACKED for way in ("off", "batched")})
 
 
 @pytest.mark.parametrize("name", STACKED)
-def test_replicas_together_compute_what_they_compute_alone(dbench, name):
+def test_replicas_together_compute_what_they_compute_alone(stacked, name):
     from results import read
-    losses = [read(dbench.run(spec_of(dbench, name, stacking=way, precision="float64"),
-                              f"{name}.{way}.h5"), "iterations/train_loss")
+    losses = [read(stacked.result((name, way)), "iterations/train_loss")
               for way in ("off", "batched")]
     np.testing.assert_allclose(*losses, rtol=1e-9)
 
@@ -131,7 +141,8 @@ def test_replicas_together_compute_what_they_compute_alone(dbench, name):
 @pytest.mark.parametrize("name", ["MobileNet", "vgg11_bn"])
 def test_a_resumed_run_continues_to_the_bit(dbench, name):
     from results import differences
-    spec = spec_of(dbench, name, length={"iterations": 8}, checkpoint={"every": {"iterations": 2}})
+    spec = dbench.spec(run_of(name, length={"iterations": 8},
+                              checkpoint={"every": {"iterations": 2}}), name=f"{name}.json")
     whole = dbench.run(spec, f"{name}.whole.h5")
     run = dbench.start("run", spec, "--output", f"{name}.part.h5", "--quiet", "--set",
                        '/delays=[{"seconds": 0.2}]')

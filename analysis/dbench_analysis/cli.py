@@ -14,7 +14,7 @@ from .basics.paths import user_path
 from .selection import conditions
 
 COMMANDS = ("show", "plot", "report", "table", "collect", "compare", "ranks", "timeline",
-            "prediction", "reproduce", "publish", "gap", "graph")
+            "prediction", "reproduce", "publish", "gap", "clusters", "graph")
 
 
 def command_modules(arguments: list[str]) -> list[ModuleType]:

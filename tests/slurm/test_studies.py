@@ -14,6 +14,7 @@ from sweeps.rates import Rates
 from sweeps.sweepfile import Sweep
 
 STUDIES = sorted((ROOT / "docs/studies").glob("*/sweep.json"))
+UNTUNED = sorted((ROOT / "docs/studies").glob("*/runs.json"))  # at the rates of another study
 
 
 def study(path, monkeypatch, folder):
@@ -21,7 +22,7 @@ def study(path, monkeypatch, folder):
     return Sweep(str(path))
 
 
-@pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("path", STUDIES + UNTUNED, ids=lambda path: path.parent.name)
 def test_the_program_accepts_each_method(path, monkeypatch, tmp_path):
     if not shutil.which(PROGRAM):
         pytest.fail(f"{PROGRAM}: no program (build it first)")
@@ -43,7 +44,8 @@ def test_the_program_accepts_each_method(path, monkeypatch, tmp_path):
         return name, json.loads(done.stdout)["spec"]
 
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        specs = dict(pool.map(check, sweep.points))
+        points = [(name, point) for name, point in sweep.points if point.get("seed", 1) == 1]
+        specs = dict(pool.map(check, points))
     assert all(spec["data"]["validation"] > 0 for spec in specs.values())
     cells = {json.dumps([spec["replicas"], spec["data"]]) for spec in specs.values()}
     all_reduce = {json.dumps([spec["replicas"], spec["data"]]) for spec in specs.values()

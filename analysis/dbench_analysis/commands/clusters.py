@@ -1,0 +1,88 @@
+"""`dbench-analyze clusters`: which method reaches an accuracy first on predicted clusters."""
+
+from pathlib import Path
+
+from ..basics.errors import AnalysisError
+from ..basics.formatting import aligned, counted, number, seconds
+from ..basics.markup import markdown
+from ..reading.metrics import METRICS
+from ..selection.opening import open_runs
+from ..studies import clusters
+from ..studies.runs import study
+
+HELP = "which method reaches an accuracy first on clusters whose step times were predicted"
+EXAMPLES = """examples:
+  dbench predict spec.json --hosts 16 --gpus-per-node 1 --bandwidth 125e6 --json > 1Gbps.json
+  dbench-analyze clusters results/studies/time --prediction 1Gbps.json --target 80%
+  dbench-analyze clusters results/mine --prediction 1Gbps.json 10Gbps.json --target 80% --markdown
+The time is the iterations until the mean model first reaches the target, times the predicted mean
+step time. A prediction is used for runs with as many replicas as it has ranks; its label is its
+file name. Iterations are means over the seeds; a method has a time only if every seed reached the
+target. In each column the shortest time of a cell is marked.
+"""
+
+
+def declare(parser):
+    parser.add_argument("--prediction", nargs="+", required=True, metavar="FILE",
+                        help="output of `dbench predict --json`")
+    parser.add_argument("--target", required=True, metavar="A",
+                        help="accuracy to reach, such as 80%%, or value of --metric")
+    parser.add_argument("--metric", default="accuracy", choices=list(METRICS),
+                        help="what reaches the target (default: accuracy)")
+    parser.add_argument("--markdown", action="store_true", help="print a Markdown table")
+
+
+def parse_target(text: str) -> float:
+    """Return the target as a number; the text may end in a per cent sign."""
+    try:
+        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        raise AnalysisError(f"--target {text}", "is not a number", "such as 0.8 or 80%") from None
+
+
+def table(found: list[clusters.Reached], labels: list[str]) -> tuple[list[str], list[list[str]]]:
+    """Return the head and the rows: a method of a cell in each row."""
+    head = ["cell", "method", "seeds that reach it", "iterations", *labels]
+    rows = []
+    for one in found:
+        cell = [other for other in found if other.cell == one.cell]
+        row = [one.cell, one.method,
+               f"{sum(n is not None for n in one.iterations)} of {len(one.iterations)}",
+               number(round(one.mean, 1)) if one.always else "-"]
+        for label in labels:
+            mark = " *" if clusters.fastest(cell, label) is one else ""
+            row.append(seconds(one.seconds.get(label)) + mark)
+        rows.append(row)
+    return head, rows
+
+
+def run(arguments) -> int:
+    target = parse_target(arguments.target)
+    predicted = [clusters.cluster(Path(name)) for name in arguments.prediction]
+    labels = [each.label for each in predicted]
+    if len(set(labels)) < len(labels):
+        raise AnalysisError("--prediction", "two files have the same name, which labels a column",
+                            "rename one")
+    found = []
+    for folder in arguments.runs:
+        if not Path(folder).is_dir():
+            raise AnalysisError(folder, "is not a folder, and each study is one",
+                                "give the sweep's output folder")
+        one = study(Path(folder), open_runs([folder], arguments.where))
+        found += clusters.reached(one, predicted, arguments.metric, target)
+    known = {one.replicas for one in found}
+    unused = [each.label for each in predicted if each.ranks not in known]
+    if len(unused) == len(predicted):
+        raise AnalysisError("--prediction", "none has as many ranks as the runs have replicas "
+                            f"({', '.join(map(str, sorted(known)))})",
+                            "predict with --hosts and --gpus-per-node that make as many")
+    head, rows = table(found, labels)
+    print(markdown(head, rows) if arguments.markdown else aligned([head, *rows]))
+    if unused and not arguments.markdown:
+        print(f"\nno runs have as many replicas as {', '.join(unused)} "
+              f"{'has' if len(unused) == 1 else 'have'} ranks")
+    never = sum(not one.always for one in found)
+    if never and not arguments.markdown:
+        print(f"\n{counted(never, 'method')} with a seed that did not reach {arguments.target}: "
+              "no time")
+    return 0

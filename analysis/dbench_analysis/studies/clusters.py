@@ -1,0 +1,99 @@
+"""Which method reaches an accuracy first on a cluster whose step times were predicted: iterations
+of finished runs times the step time of `dbench predict --json`."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..basics.errors import AnalysisError
+from ..naming import names
+from ..quantities.reaching import first_reached
+from ..reading.run import Run
+from .family import grouped
+from .runs import Study
+
+USUAL_ORDER = "adapt_then_combine"
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A prediction: the ranks, and the mean step time in seconds by (graph, order)."""
+
+    label: str
+    ranks: int
+    steps: dict[tuple[str, str], float]
+
+
+@dataclass(frozen=True)
+class Reached:
+    """A method in a cell: the iterations after which each seed's mean model first reached the
+    target (None: it did not), and the seconds on each cluster.
+
+    seconds   {label of a cluster: mean over the seeds}; only clusters that have the method, and
+              only if every seed reached the target
+    """
+
+    cell: str
+    method: str
+    replicas: int
+    iterations: list[int | None]
+    seconds: dict[str, float]
+
+    @property
+    def always(self) -> bool:
+        return None not in self.iterations
+
+    @property
+    def mean(self) -> float:
+        """Return the mean iterations; NaN if a seed did not reach the target."""
+        return float(np.mean([float(n) for n in self.iterations if n is not None])
+                     if self.always else "nan")
+
+
+def cluster(path: Path) -> Cluster:
+    """Read a prediction. Its label is the name of the file without suffix."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        steps = {(each["name"].split(":")[0], each["order"]): float(each["step_time_mean"])
+                 for each in found["graphs"]}
+        return Cluster(path.stem, int(found["ranks"]), steps)
+    except OSError as error:
+        raise AnalysisError(path, f"cannot be read: {error.strerror}",
+                            "name a file with the output of `dbench predict --json`") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise AnalysisError(path, "is not a prediction",
+                            "write one with `dbench predict SPEC --json > FILE`") from error
+
+
+def key(run: Run) -> tuple[str, str]:
+    """Return the graph and the order under which a prediction lists the run's exchange."""
+    if names.algorithm(run) == "centralized":
+        return "all-reduce", "centralized"
+    spec = run.spec.get("algorithm")
+    order = spec.get("order", USUAL_ORDER) if isinstance(spec, dict) else USUAL_ORDER
+    return names.graph(run), order
+
+
+def reached(study: Study, clusters: Sequence[Cluster], metric: str,
+            target: float) -> list[Reached]:
+    """Return when each method of each cell reaches the target."""
+    found = []
+    for cell, methods in grouped(study).items():
+        for method, runs in methods.items():
+            done = [first_reached(run, metric, target) for run in runs]
+            one = Reached(cell, method, runs[0].replicas, done, {})
+            for each in clusters:
+                step = each.steps.get(key(runs[0]))
+                if one.always and each.ranks == one.replicas and step is not None:
+                    one.seconds[each.label] = one.mean * step
+            found.append(one)
+    return found
+
+
+def fastest(found: Sequence[Reached], label: str) -> Reached | None:
+    """Return the method that reaches the target first on a cluster; None if none does."""
+    there = [one for one in found if label in one.seconds]
+    return min(there, key=lambda one: one.seconds[label]) if there else None

@@ -1,0 +1,92 @@
+"""Tests `dbench-analyze clusters`: iterations to a target, times on predicted clusters, errors."""
+
+import json
+
+import h5py
+import numpy as np
+import pytest
+from dbench_analysis.cli import main
+from dbench_analysis.selection.opening import open_runs
+from dbench_analysis.studies import clusters
+from dbench_analysis.studies.runs import study
+from test_publish import make
+
+
+def prediction(path, ranks=8, **steps):
+    """Write what `dbench predict --json` prints, with these mean step times."""
+    named = {"all_reduce": ("all-reduce", "centralized")}
+    graphs = [dict(zip(("name", "order"), named.get(name, (name, "adapt_then_combine"))),
+                   step_time_mean=value) for name, value in steps.items()]
+    path.write_text(json.dumps({"ranks": ranks, "graphs": graphs}))
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Runs of two seeds. All-reduce reaches 0.8 at the evaluations 2 and 3, the ring at 1 and 2,
+    the torus in one seed only."""
+    folder = make(tmp_path_factory.mktemp("time") / "mine",
+                  {"C_complete": [0.9, 0.9], "D_ring": [0.9, 0.9], "D_torus": [0.9, 0.9]})
+    first = {"C_complete-s1": 2, "C_complete-s2": 3, "D_ring-s1": 1, "D_ring-s2": 2,
+             "D_torus-s1": 1, "D_torus-s2": None}
+    for path in folder.glob("*.h5"):
+        with h5py.File(path, "r+") as file:
+            values = file["evaluations/mean_accuracy"]
+            at = first[path.stem]
+            values[:] = np.where(np.arange(len(values)) >= (len(values) if at is None else at),
+                                 0.85, 0.5).astype(values.dtype)
+    return folder
+
+
+def evaluated(folder):
+    with h5py.File(next(folder.glob("*.h5"))) as file:
+        return file["evaluations/iteration"][:]
+
+
+def test_times_are_iterations_times_the_predicted_step(folder, tmp_path):
+    at = evaluated(folder)
+    runs = open_runs([str(folder)])
+    slow = clusters.cluster(prediction(tmp_path / "slow.json", runs[0].replicas, all_reduce=0.5,
+                                       ring=2.0, torus=1.0))
+    other = clusters.cluster(prediction(tmp_path / "other.json", 1000, ring=1.0))
+    found = {one.method: one for one in
+             clusters.reached(study(folder, runs), [slow, other], "accuracy", 0.8)}
+    assert found["C_complete"].iterations == [at[2], at[3]]
+    assert found["C_complete"].seconds == {"slow": pytest.approx(0.5 * (at[2] + at[3]) / 2)}
+    assert found["D_ring"].seconds == {"slow": pytest.approx(2.0 * (at[1] + at[2]) / 2)}
+    # A seed that does not reach the target leaves the method without a time.
+    assert found["D_torus"].iterations == [at[1], None] and found["D_torus"].seconds == {}
+    assert np.isnan(found["D_torus"].mean)
+    best = clusters.fastest(list(found.values()), "slow")
+    assert best is min((found["C_complete"], found["D_ring"]), key=lambda one: one.seconds["slow"])
+    assert clusters.fastest(list(found.values()), "other") is None
+
+
+def test_the_command_marks_the_fastest(folder, tmp_path, capsys):
+    replicas = open_runs([str(folder)])[0].replicas
+    ring = prediction(tmp_path / "ring.json", replicas, all_reduce=10, ring=1.0)
+    reduce = prediction(tmp_path / "reduce.json", replicas, all_reduce=0.1, ring=1.0)
+    words = ["clusters", str(folder), "--prediction", str(ring), str(reduce), "--target", "80%"]
+    assert main([*words, "--markdown"]) == 0
+    rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines()]
+    head, table = rows[0], {row[1]: row for row in rows[2:]}
+    assert head[-2:] == ["ring", "reduce |"]
+    assert table["D_ring"][4].endswith("*") and "*" not in table["D_ring"][5]
+    assert "*" in table["C_complete"][5] and table["D_torus"][2:4] == ["1 of 2", "-"]
+    assert main(words) == 0
+    assert "1 method with a seed that did not reach 80%" in capsys.readouterr().out
+
+
+def test_refusals(folder, tmp_path, capsys):
+    def refused(*words):
+        assert main(["clusters", str(folder), *words]) == 2
+        return capsys.readouterr().err
+
+    good = str(prediction(tmp_path / "good.json", 1000, ring=1.0))
+    assert "none has as many ranks" in refused("--prediction", good, "--target", "0.8")
+    assert "is not a number" in refused("--prediction", good, "--target", "much")
+    assert "cannot be read" in refused("--prediction", str(tmp_path / "no.json"), "--target", "1")
+    (tmp_path / "text.json").write_text("[1]")
+    assert "is not a prediction" in refused("--prediction", str(tmp_path / "text.json"),
+                                            "--target", "1")
+    assert "same name" in refused("--prediction", good, good, "--target", "1")

@@ -3,7 +3,9 @@
 // `seconds` is the length of all rounds. It uses processor time, so that other work on the machine
 // matters less.
 //   bench_throughput [seconds] [model] [spec]
-// model: a name in kCases; without it, prints the names of those that are compared with PyTorch.
+// model: a name in kCases; without it, prints the names of those that are compared with PyTorch. Or
+//        the shape of an input, the classes and the batch size of a spec's model, such as
+//        3x224x224:1000:2, and tokens:256:50257:1 for texts.
 // spec: the JSON text of /model that replaces the case's, for example of an exported model.
 
 #include <torch/torch.h>
@@ -13,6 +15,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -63,6 +66,23 @@ const Case kCases[] = {
      false},
 };
 
+/// Reads a case such as 3x224x224:1000:2, or tokens:256:50257:1. Its classes are 0 if it is none.
+Case case_of(const std::string& words) {
+    Case made{"given", "null", {}, 0, 0};
+    std::istringstream text(words);
+    std::string shape;
+    std::getline(text, shape, ':');
+    made.tokens = shape == "tokens";
+    if (made.tokens) std::getline(text, shape, ':');
+    std::istringstream sizes(shape);
+    for (std::string each; std::getline(sizes, each, 'x');) {
+        made.shape.push_back(std::atoll(each.c_str()));
+    }
+    char colon = 0;
+    if (!(text >> made.classes >> colon >> made.batch) || made.batch < 1) made.classes = 0;
+    return made;
+}
+
 double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 }  // namespace
@@ -76,7 +96,10 @@ int main(int argc, char** argv) {
         if (argc > 2 && std::string(argv[2]) == each.name) found = &each;
         if (argc < 3 && each.listed) std::printf("%s\n", each.name);
     }
-    if (found == nullptr) return argc < 3 ? 0 : 2;
+    if (argc < 3) return 0;
+    const Case given = case_of(argv[2]);
+    if (found == nullptr && (given.classes < 1 || argc < 4)) return 2;
+    if (found == nullptr) found = &given;
 
     const ModelContext context{found->shape, found->classes, found->tokens};
     const base::Json model_spec = base::resolve_member(
@@ -127,6 +150,6 @@ int main(int argc, char** argv) {
                         (processor_seconds() - began));
     }
     std::sort(rates.begin(), rates.end());
-    std::printf("%.1f %.1f\n", rates.back(), rates[rates.size() / 2]);
+    std::printf("%.3f %.3f\n", rates.back(), rates[rates.size() / 2]);
     return 0;
 }

@@ -4,7 +4,6 @@
 
 #include "base/clock.hpp"
 #include "base/signals.hpp"
-#include "base/trace.hpp"
 #include "train/run/housekeeping.hpp"
 #include "train/run/stop_request.hpp"
 
@@ -18,7 +17,6 @@ namespace {
 bool has_batch(const TrainerParts& p) {
     constexpr double kCheckInterval = 0.05;  // seconds
     if (p.world.size() > 1 || !p.world.place().immediate()) return true;
-    const base::TraceSpan span(base::Work::load);
     while (!p.loader.wait_for_next(kCheckInterval)) {
         if (!base::received_signal().empty()) return false;
     }

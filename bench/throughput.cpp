@@ -98,7 +98,13 @@ int main(int argc, char** argv) {
     }
     if (argc < 3) return 0;
     const Case given = case_of(argv[2]);
-    if (found == nullptr && (given.classes < 1 || argc < 4)) return 2;
+    if (found == nullptr && (given.classes < 1 || argc < 4)) {
+        std::fprintf(stderr,
+                     "bench_throughput: %s is no case: name one that the program lists, or give "
+                     "SHAPE:CLASSES:BATCH and a model\n",
+                     argv[2]);
+        return 2;
+    }
     if (found == nullptr) found = &given;
 
     const ModelContext context{found->shape, found->classes, found->tokens};

@@ -27,8 +27,8 @@ struct Candidate {
 
 /// The run for which times are predicted.
 struct Plan {
-    Work work;  ///< With the costs of an all-reduce.
-    /// Costs of the orders that differ from those of `work`.
+    Work work;  ///< With the costs of an all-reduce and of asynchronous replicas.
+    /// The costs of the other orders.
     std::map<Order, OrderCosts> orders;
     Network network;
     comm::Placement placement;

@@ -129,7 +129,7 @@ private:
             if (!network_.in_place || network_.host[index(to)] != here) rows += count;
         }
         const double m = plan.group_size[index(rank)];
-        if (m > 1 && !(network_.in_place && network_.hosts() == 1)) rows += 2 * (m - 1) / m;
+        if (m > 1 && !(network_.in_place && up_.size() == 1)) rows += 2 * (m - 1) / m;
         return rows * row_bytes_ * work_.wire;
     }
 

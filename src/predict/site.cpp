@@ -90,13 +90,18 @@ void apply(const Calibration& c, const Site& site, Plan& plan,
     }
     work.compute = c.compute.scaled(factor);
     work.buckets = c.buckets;
-    for (const Order order : {Order::adapt_then_combine, Order::combine_while_adapt,
-                              Order::combine_then_adapt, Order::all_reduce}) {
-        OrderCosts& costs = plan.orders[order] = costs_of(c, order);
+    const auto scaled = [&](Order order) {
+        OrderCosts costs = costs_of(c, order);
         costs.passes.update *= factor;
         costs.compute = costs.compute.scaled(factor);
+        costs.sent *= site.replicas_per_rank / c.replicas_per_rank;
+        return costs;
+    };
+    work.passes = scaled(Order::all_reduce).passes;
+    for (const Order order :
+         {Order::adapt_then_combine, Order::combine_while_adapt, Order::combine_then_adapt}) {
+        plan.orders[order] = scaled(order);
     }
-    work.passes = plan.orders[Order::all_reduce].passes;
     if (c.orders.empty() && c.subject.device == "cpu") {
         assumptions.emplace_back(
             "The update and the weighted sums cost as much in every order: the calibration did not "

@@ -140,21 +140,14 @@ double median_of_ranks(comm::World& world, std::vector<double> values) {
 }
 
 // Measures the update and the weighted sums of dsgd in one order, on a graph in which every replica
-// reads one row, and on rank 0 by how much messages prolong the compute step of `c`. Returns
-// nothing if the order does not suit the spec.
-std::optional<predict::OrderCosts> measure_order(comm::World& world, const RunArguments& arguments,
-                                                 predict::Order order, const std::string& name,
-                                                 double seconds, int64_t batch,
-                                                 const predict::Calibration& c) {
-    std::optional<PreparedRun> prepared;
-    try {
-        prepared = prepare(
-            world, arguments,
-            settings_of(R"({"type": "dsgd", "order": ")" + name + R"("})", kGraphOfOrders, batch));
-    } catch (const base::UserError&) {
-        return std::nullopt;
-    }
-    PreparedRun& run = *prepared;
+// reads one row, and on rank 0 by how much messages prolong the compute step of `c`. Throws
+// UserError on all ranks, for example if there is not enough memory.
+predict::OrderCosts measure_order(comm::World& world, const RunArguments& arguments,
+                                  predict::Order order, const std::string& name, double seconds,
+                                  int64_t batch, const predict::Calibration& c) {
+    const PreparedRun run = prepare(
+        world, arguments,
+        settings_of(R"({"type": "dsgd", "order": ")" + name + R"("})", kGraphOfOrders, batch));
     const train::StepMeasurement measured =
         measure_iterations(world, run, seconds, "in the order " + name);
     std::vector<double> update, mixing, compute;
@@ -334,8 +327,12 @@ predict::Calibration measure_costs(comm::World& world, const RunArguments& argum
         alone.reset();
         for (const auto& [order, name] : predict::kMeasuredOrders) {
             if (!orders) break;
-            const auto costs = measure_order(world, arguments, order, name, each / 2, batch, c);
-            if (costs) c.orders[order] = *costs;
+            try {
+                c.orders[order] = measure_order(world, arguments, order, name, each / 2, batch, c);
+            } catch (const base::UserError& error) {
+                c.assumptions.push_back(std::string("The order ") + name + " was not measured (" +
+                                        error.what() + ").");
+            }
         }
     } else {
         c.seconds_per_byte = kAssumedDevicePass;

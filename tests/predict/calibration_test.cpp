@@ -124,8 +124,9 @@ TEST_CASE("Each order has its own costs, and those that were not measured have s
         });
     };
     CHECK(assumed() == 0);
-    CHECK(plan.orders.at(Order::adapt_then_combine).passes.update ==
-          0.04);  // two replicas of a rank
+    // A rank has two replicas, where the calibration had one.
+    CHECK(plan.orders.at(Order::adapt_then_combine).passes.update == 0.04);
+    CHECK(plan.orders.at(Order::adapt_then_combine).sent == 2 * 7e6);
     CHECK(plan.work.passes.update == 0.02);
     c.orders.clear();  // a file of an earlier version
     CHECK(assumed() == 1);

@@ -18,18 +18,18 @@ LONG = {"replicas": 4, "length": {"iterations": 1000000}, "evaluate": {"every": 
         "delays": [{"seconds": 0.005}]}
 
 
-def wait_for_rows(path, rows=1, seconds=120):
-    """Wait until a reader of the growing file sees `rows` iterations."""
+def wait_for_rows(path, rows=1, seconds=120, table="iterations"):
+    """Wait until a reader of the growing file sees `rows` rows of a table."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         try:
             with h5py.File(path, "r", swmr=True) as file:
-                if file["iterations/iteration"].shape[0] >= rows:
+                if file[f"{table}/iteration"].shape[0] >= rows:
                     return
         except OSError:
             pass
         time.sleep(0.1)
-    pytest.fail(f"{path}: no {rows} iterations within {seconds} s")
+    pytest.fail(f"{path}: no {rows} {table} within {seconds} s")
 
 
 def children(pid):

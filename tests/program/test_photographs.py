@@ -4,12 +4,12 @@ import json
 import shutil
 import signal
 import struct
-import time
 
 import h5py
 import numpy as np
 import pytest
 from results import differences, read
+from test_failures import wait_for_rows
 
 Image = pytest.importorskip("PIL.Image")
 
@@ -264,19 +264,6 @@ def test_a_png_that_cannot_be_read_is_found_by_check(dbench, folder):
         assert "class1/1.JPEG" in said
 
 
-def wait_for_first_evaluation(path, seconds=60):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        try:
-            with h5py.File(path, "r", swmr=True) as file:
-                if len(file["evaluations/iteration"]):
-                    return
-        except OSError:
-            pass
-        time.sleep(0.05)
-    pytest.fail(f"{path}: no evaluation within {seconds} s")
-
-
 def test_a_signal_does_not_wait_for_a_batch_of_slow_photographs(dbench):
     """A progressive file takes a pass over all pixels for each scan. Without the check, the run
     would complete the iteration for which it waits."""
@@ -292,7 +279,7 @@ def test_a_signal_does_not_wait_for_a_batch_of_slow_photographs(dbench):
     run = dbench.start("run", dbench.spec(
         replicas=1, model="softmax_regression", data=data, implementation="C_complete",
         length={"iterations": 50}, evaluate={"every": None}), "--output", "out.h5")
-    wait_for_first_evaluation(dbench.folder / "out.h5")
+    wait_for_rows(dbench.folder / "out.h5", table="evaluations")
     run.send_signal(signal.SIGTERM)
     _, errors = run.communicate(timeout=120)
     assert run.returncode == 75, errors

@@ -4,6 +4,7 @@
 
 #include "base/clock.hpp"
 #include "base/signals.hpp"
+#include "base/trace.hpp"
 #include "train/run/housekeeping.hpp"
 #include "train/run/stop_request.hpp"
 
@@ -17,6 +18,7 @@ namespace {
 bool has_batch(const TrainerParts& p) {
     constexpr double kCheckInterval = 0.05;  // seconds
     if (p.world.size() > 1 || !p.world.place().immediate()) return true;
+    const base::TraceSpan span(base::Work::load);
     while (!p.loader.wait_for_next(kCheckInterval)) {
         if (!base::received_signal().empty()) return false;
     }
@@ -34,11 +36,11 @@ std::string train(const TrainerParts& p, const TrainerPlan& plan) {
     for (int64_t t = plan.first; t < plan.iterations; ++t) {
         housekeeping.check(t);
         if (stop.agreed(t, !base::received_signal().empty())) return housekeeping.end_early(t);
+        p.observer.iteration_begins(t);
         const double start = p.common_clock.at(base::now());
         const base::Stopwatch waiting;
         if (!has_batch(p)) return housekeeping.end_early(t);
         const double waited = waiting.seconds();
-        p.observer.iteration_begins(t);
         algorithms::IterationRecord record;
         record.epoch = housekeeping.epoch(t + 1);
         double delay = 0;

@@ -201,7 +201,8 @@ def test_a_closed_pipe_is_no_error(five):
     assert ended.returncode == 0 and b"Traceback" not in ended.stderr
 
 
-@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"show", "compare", "prediction"}))
+@pytest.mark.parametrize("command", sorted(
+    set(COMMANDS) - {"show", "compare", "prediction", "clusters"}))
 def test_an_empty_name_of_the_output_is_refused(five, command, capsys):
     with pytest.raises(SystemExit) as ended:
         main([command, str(five / "D_ring.h5"), "-o", ""])

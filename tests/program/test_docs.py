@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import subprocess
+from pathlib import Path
 
 import h5py
 import pytest
@@ -91,8 +92,12 @@ def test_commands(folder, document, tried, monkeypatch):
         if words[0] == ANALYZE:  # run in this process, because its libraries take seconds to load
             assert cli.main(words[1:]) == 0, line
             continue
-        done = subprocess.run(words, text=True, capture_output=True, timeout=300)
+        target = words[-1] if words[-2] == ">" else None  # the shell's redirection
+        done = subprocess.run(words[:-2] if target else words, text=True, capture_output=True,
+                              timeout=300)
         assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+        if target:
+            Path(target).write_text(done.stdout)
 
 
 def test_paths_and_links_of_documents():

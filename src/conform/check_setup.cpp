@@ -108,6 +108,10 @@ std::vector<Json> other_graphs(const ConformanceCase& tested, int64_t replicas) 
     if (traits.graph == GraphNeed::column_stochastic) {
         out.push_back(column_stochastic_graph());
     }
+    if (traits.graph == GraphNeed::tree) {
+        out.push_back({{"type", "double_binary_tree"}});
+        out.push_back({{"type", "double_binary_tree"}, {"order", "heap"}});
+    }
     if (traits.graph == GraphNeed::none || !traits.sequences) return out;
     static const char* const kKinds[3][3] = {
         {R"({"type": "one_peer_exponential"})", R"({"type": "one_peer_exponential", "lazy": 0.5})",

@@ -67,7 +67,10 @@ void add_argument(std::string& line, const char* key, int64_t value) {
     line += "\":" + std::to_string(value);
 }
 
-std::string event_line(const TraceEvent& event, int rank, const base::RunClock& clock) {
+/// `first`: the first iteration of this start. Each start counts messages from 0, so the numbers of
+/// a resumed one get it as a prefix.
+std::string event_line(const TraceEvent& event, int rank, const base::RunClock& clock,
+                       int64_t first) {
     std::string line = "{\"name\":\"";
     // Both ends of a span are rounded, and not its length, so that spans still nest.
     const auto nanoseconds = [&](double time) -> int64_t {
@@ -91,7 +94,9 @@ std::string event_line(const TraceEvent& event, int rank, const base::RunClock& 
         case TraceEvent::Kind::sent:
         case TraceEvent::Kind::received:
             begin("message", "exchange", event.kind == TraceEvent::Kind::sent ? "s" : "f");
-            line += ",\"id\":" + std::to_string(event.message);
+            line += ",\"id\":" + (first == 0 ? std::to_string(event.message)
+                                             : '"' + std::to_string(first) + '.' +
+                                                   std::to_string(event.message) + '"');
             if (event.kind == TraceEvent::Kind::received) line += R"(,"bp":"e")";
             break;
         case TraceEvent::Kind::bucket_ready:
@@ -133,7 +138,10 @@ void remove_traces(const std::string& output) {
 }
 
 TraceFile::TraceFile(const Options& options)
-    : iterations_(options.iterations), rank_(options.rank), clock_(options.clock) {
+    : iterations_(options.iterations),
+      rank_(options.rank),
+      clock_(options.clock),
+      first_(options.first) {
     const std::string path = trace_path(options.output, rank_);
     const std::string kept = options.first > 0 ? earlier_lines(path, options.first) : "";
     std::error_code ignored;
@@ -172,7 +180,9 @@ void TraceFile::end(int64_t t) {
 // A trace that cannot be written does not end the run.
 void TraceFile::write() {
     std::string text;
-    for (const TraceEvent& event : base::take_trace()) text += event_line(event, rank_, clock_);
+    for (const TraceEvent& event : base::take_trace()) {
+        text += event_line(event, rank_, clock_, first_);
+    }
     if (!file_ || text.empty()) return;
     try {
         file_->add(text.data(), text.size());

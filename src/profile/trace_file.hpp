@@ -52,6 +52,7 @@ private:
     const TracedIterations iterations_;
     const int rank_;
     const base::RunClock clock_;
+    const int64_t first_;
     std::optional<base::NewFile> file_;  // Empty after a failed write.
 };
 

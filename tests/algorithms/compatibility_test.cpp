@@ -154,7 +154,8 @@ const std::vector<Example>& examples() {
          [](Facts& f) { f.matrix = MatrixFacts{.row_sums = false}; }, "/graph",
          "not column stochastic"},
         {"tree", "relaysgd", [](Facts& f) { f.matrix = MatrixFacts{.tree = false}; },
-         [](Facts& f) { f.matrix->tree = true; }, "/graph", "choose tree, path or star"},
+         [](Facts& f) { f.matrix->tree = true; }, "/graph",
+         "choose tree, path, star or double_binary_tree"},
         {"static", "choco", [](Facts& f) { f.matrix = MatrixFacts{.is_static = false}; },
          with("dsgd"), "/graph", "needs a static graph"},
         {"symmetry", "d2", [](Facts& f) { f.matrix = MatrixFacts{.symmetric = false}; },
@@ -334,7 +335,14 @@ TEST_CASE("the facts of a graph are those that the algorithm needs") {
     CHECK(d2.column_sums);
     CHECK(d2.is_static);
     CHECK_FALSE(d2.symmetric);
-    CHECK_FALSE(matrix_facts(*graph, "g", facts_about("relaysgd").traits).tree);
+    const Traits relaysgd = facts_about("relaysgd").traits;
+    CHECK_FALSE(matrix_facts(*graph, "g", relaysgd).tree);
+    const auto trees = graphs::make_graph("double_binary_tree", {8, 1});
+    CHECK(matrix_facts(*trees, "g", relaysgd).tree);
+    const auto list = graphs::make_graph(
+        base::parse_json(R"([{"type": "path", "until": {"iterations": 3}}, {"type": "tree"}])", ""),
+        {8, 1, {10, 5, 1, 8}});
+    CHECK_FALSE(matrix_facts(*list, "g", relaysgd).tree);
     const auto star = graphs::make_graph({{"type", "star"}, {"weights", "column"}}, {8, 1});
     CHECK_FALSE(matrix_facts(*star, "g", facts_about("dsgd").traits).row_sums);
     CHECK(matrix_facts(*star, "g", facts_about("sgp").traits).column_sums);

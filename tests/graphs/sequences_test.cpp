@@ -241,6 +241,26 @@ TEST_CASE("OU-EquiDyn uses pairs at one offset, with weights (n-1)/n before eta"
     }
 }
 
+TEST_CASE("double binary tree: in the order of a heap, i exchanges with i / 2", "[graphs]") {
+    const auto schedule = make(R"({"type": "double_binary_tree", "order": "heap"})", 8);
+    const auto peers = [&](uint64_t round, int i) {
+        std::vector<int> out;
+        for (const Link& link : schedule->in({round, true}, i)) {
+            if (link.peer != i) out.push_back(link.peer);
+        }
+        return out;
+    };
+    CHECK(peers(0, 0) == std::vector{1});
+    CHECK(peers(0, 3) == std::vector{1, 6, 7});
+    CHECK(peers(0, 7) == std::vector{3});
+    CHECK(peers(1, 7) == std::vector{6});
+    CHECK(peers(1, 4) == std::vector{0, 1, 6});
+    CHECK(is_tree(*schedule));
+    CHECK(is_tree(*make("double_binary_tree", 9)));
+    CHECK_FALSE(is_tree(*make("one_peer_exponential", 8)));
+    CHECK_FALSE(is_tree(*make("random_matching", 8)));
+}
+
 TEST_CASE("double binary tree: the leaves of one tree are inner nodes of the other", "[graphs]") {
     for (int n = 2; n <= 70; ++n) {
         const auto schedule = make("double_binary_tree", n);

@@ -46,6 +46,7 @@ ALGORITHMS = {
     "qg_gutm": {"algorithm": {"type": "qg_gutm", "beta": 0.5}},
     "relaysgd": {"algorithm": "relaysgd", "graph": "path"},
     "relaysgd grad": {"algorithm": {"type": "relaysgd", "form": "grad"}, "graph": "tree"},
+    "relaysgd trees": {"algorithm": "relaysgd", "graph": "double_binary_tree"},
     "relaysgd start": {"algorithm": {"type": "relaysgd", "missing": "start"}, "graph": "path"},
     "local_sgd": {"algorithm": {"type": "local_sgd", "period": 3}},
     "local_sgd post": {"algorithm": {"type": "local_sgd", "period": 3, "start": {"iterations": 2}}},
@@ -152,7 +153,7 @@ SENT = {
     "gradient_tracking averaged": [4] * 7,
     "gradient_tracking diging averaged": [6] + [4] * 6,
     "momentum_tracking": [4 + GLOBAL] + [4] * 6, "momentum_tracking local": [4] * 7,
-    "relaysgd": [10 / 6] * 7,
+    "relaysgd": [10 / 6] * 7, "relaysgd trees": [10 / 6] * 7,  # half a row along each of 2 trees
     "local_sgd": DUE, "local_sgd post": [2, 2, 2, 0, 0, 2, 0], "diloco": DUE, "gasloc": DUE,
     "cocod_sgd": DUE, "overlap_local_sgd": DUE,
     "noloco": [0, 0, 2, 0, 0, 2, 0],  # two rows are sent to one peer

@@ -242,6 +242,8 @@ def test_a_resumed_run_keeps_the_earlier_iterations(dbench):
         assert spans(new, iteration=2) == spans(old, iteration=2) != []
         assert len(spans(new, "forward", iteration=3)) == len(spans(old, "forward", iteration=3))
         assert spans(new, "forward", iteration=3) != spans(old, "forward", iteration=3)
+    ends = [(e["id"], e["ph"]) for events in traces(path, 2) for e in events if e["ph"] in "sf"]
+    assert len(ends) == len(set(ends)) > 4  # no message has the number of another
 
 
 NEW = ("start_time", "time_forward", "time_backward", "time_wait", "time_mix", "time_progress",

@@ -43,11 +43,12 @@ Finding check_tree(const Facts& f) {
     if (f.matrix->tree || !sums_suit(f.traits, *f.matrix)) return {};
     return Problem{"/graph",
                    f.matrix->name + " is not a tree, but " + f.algorithm + " relays along one",
-                   "choose tree, path or star"};
+                   "choose tree, path, star or double_binary_tree"};
 }
 
 Finding check_static(const Facts& f) {
     if (!f.matrix || f.traits.sequences || f.traits.graph == GraphNeed::none) return {};
+    if (f.traits.graph == GraphNeed::tree) return {};  // it relays along all trees of a sequence
     if (f.matrix->is_static || !sums_suit(f.traits, *f.matrix)) return {};
     return Problem{"/graph",
                    f.matrix->name + " changes from round to round, but " + f.algorithm +
@@ -96,7 +97,7 @@ std::vector<Rule> graph_rules() {
         {"sums",
          "W is doubly stochastic; for push-sum, the columns of W sum to 1 (or allow_biased)",
          check_sums},
-        {"tree", "relaysgd requires a tree", check_tree},
+        {"tree", "relaysgd requires a tree, or a sequence of trees that repeats", check_tree},
         {"static", "some algorithms require a static graph", check_static},
         {"symmetry", "some algorithms require a symmetric W (or allow_biased)", check_symmetry},
         {"eigenvalue", "d2 requires a smallest eigenvalue of W above -1/3 (or allow_biased)",

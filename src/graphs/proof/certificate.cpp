@@ -251,13 +251,14 @@ bool is_undirected(const Schedule& schedule) {
 }
 
 bool is_tree(const Schedule& schedule) {
-    if (schedule.period() != 1) return false;
-    Certificate c;
-    c.n = schedule.size();
-    const std::vector<MatrixPtr> matrices = matrices_of(schedule);
-    look_at_links(matrices, c);
-    return c.symmetric && reaches_all(matrices, true) &&
-           std::llround(c.degree_mean * c.n) == 2 * (c.n - 1);
+    if (schedule.staged() || !whole_period(schedule)) return false;
+    return std::ranges::all_of(matrices_of(schedule), [&](const MatrixPtr& matrix) {
+        Certificate c;
+        c.n = schedule.size();
+        look_at_links({matrix}, c);
+        return c.symmetric && reaches_all({matrix}, true) &&
+               std::llround(c.degree_mean * c.n) == 2 * (c.n - 1);
+    });
 }
 
 std::optional<double> round_rho(const Schedule& schedule, Round round) {

@@ -67,8 +67,8 @@ Symmetry symmetry(const Schedule& schedule);
 /// True if every link of the examined rounds has a link in the other direction, of any weight.
 bool is_undirected(const Schedule& schedule);
 
-/// Returns true if a static graph's links, ignoring direction, connect all replicas without a
-/// cycle.
+/// Returns true if the links of each round, ignoring direction, connect all replicas without a
+/// cycle. Only static graphs and sequences that repeat have this property.
 bool is_tree(const Schedule& schedule);
 
 base::Json to_json(const Certificate& certificate);

@@ -1,8 +1,10 @@
 // Tree graphs.
 //
 //     tree                 i exchanges with its parent floor((i - 1) / arity)
-//     double_binary_tree   two binary trees alternate; leaves of one are inner nodes of the other
-//                          (Sanders, Speck and Traeff 2009): in order, and mirrored or shifted
+//     double_binary_tree   two binary trees alternate. `in_order`: leaves of one are inner nodes of
+//                          the other (Sanders, Speck and Traeff 2009); the second one is mirrored
+//                          or shifted. `heap`: i exchanges with floor(i / 2), and the same mirrored
+//                          (BinaryTreeTopology in topologies.py of epfml/relaysgd, commit e1e332b)
 //
 // These graphs are not regular: weights `auto` are Metropolis weights.
 
@@ -49,16 +51,39 @@ std::vector<Edge> in_order_tree(int n) {
     return edges;
 }
 
-// The second tree is the first one mirrored (n even) or shifted by one (n odd), so that the leaves
-// of one are inner nodes of the other.
-std::unique_ptr<Schedule> make_double(const WeightSpec& spec, const GraphContext& context,
+// Returns the tree in which i exchanges with floor(i / 2): root 0 with the child 1.
+std::vector<Edge> heap_tree(int n) {
+    std::vector<Edge> edges;
+    for (int i = 1; i < n; ++i) edges.emplace_back(i / 2, i);
+    return edges;
+}
+
+struct DoubleTreeSpec : WeightSpec {
+    bool heap;  ///< Trees in the order of a heap, not in order.
+
+    static const base::Section<DoubleTreeSpec>& section();
+};
+
+const base::Section<DoubleTreeSpec>& DoubleTreeSpec::section() {
+    static const base::Section<DoubleTreeSpec> keys{
+        {{base::Words<bool>("order", {{"in_order", false}, {"heap", true}}, false,
+                            "how replicas are numbered in the first tree: inner nodes between "
+                            "their children, or parents before children"),
+          &DoubleTreeSpec::heap}},
+        WeightSpec::section()};
+    return keys;
+}
+
+// The second tree is the first one mirrored, or shifted by one (in order, n odd: mirrored, inner
+// nodes would be the same).
+std::unique_ptr<Schedule> make_double(const DoubleTreeSpec& spec, const GraphContext& context,
                                       const std::string& pointer) {
     const int n = context.n;
-    const auto first = in_order_tree(n);
+    const auto first = spec.heap ? heap_tree(n) : in_order_tree(n);
+    const bool mirror = spec.heap || n % 2 == 0;
     std::vector<Edge> second;
     for (const auto& [a, b] : first) {
-        second.emplace_back(n % 2 == 0 ? n - 1 - a : (a + 1) % n,
-                            n % 2 == 0 ? n - 1 - b : (b + 1) % n);
+        second.emplace_back(mirror ? n - 1 - a : (a + 1) % n, mirror ? n - 1 - b : (b + 1) % n);
     }
     return cyclic_schedule({weighted(from_edges(n, first, false), spec, pointer),
                             weighted(from_edges(n, second, false), spec, pointer)});

@@ -16,23 +16,30 @@ def text(place: Place, planned: list[Planned]) -> str:
     """Return the plan: a line for each run, what cannot be run, and the cost of what is missing."""
     there = place.done(planned)
     rows, missing, due = [["run", "iterations", "state"]], 0, []
+    reasons: dict[str, int] = {}
     for run in planned:
         done = any(is_seed(run, each) for each in there.get(run.identity, []) if run.identity)
         iterations = run.iterations or assumed(run.cell)
         if not done:
             missing += 1
             due.append((run.cell, iterations))
-        state = "complete" if done else f"refused: {run.error}" if run.error else "to do"
+        if run.error and not done:
+            reasons[run.error] = reasons.get(run.error, 0) + 1
+        state = "complete" if done else "refused" if run.error else "to do"
         rows.append([run.name, str(iterations or "-"), state])
     lacking = [cell for cell in place.what.cells if cell.lacks]
     impossible = len(place.what.seeds) * len(lacking)
     due += [(cell, assumed(cell)) for cell in lacking for _ in place.what.seeds]
     lines = [aligned(rows)] if planned else []
+    lines += [f"refused, {counted(number, 'run')}: {reason}" for reason, number in reasons.items()]
     lines += [f"not possible yet: {cell.name}: dbench lacks {', '.join(cell.lacks)}"
               for cell in lacking]
     lines.append(f"{counted(len(planned), 'run')}, {missing} to do, in {place.folder}")
     if any(assumed(cell) for cell in lacking):
         lines.append(f"the cost includes {counted(impossible, 'run')} that are not possible yet")
+    unknown = sum(iterations == 0 for _, iterations in due)
+    if unknown:
+        lines.append(f"the cost leaves out {counted(unknown, 'run')} of unknown length")
     return "\n".join([*lines, *cost(place.what.cells, due)])
 
 

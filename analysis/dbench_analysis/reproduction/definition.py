@@ -217,7 +217,7 @@ def reduced(what: Reproduction) -> Reproduction:
         cells[cell.name] = replace(cell, set=settings, by_seed={}, cost=given["cost"])
     orders = [(cells[one["above"]], cells[one["below"]]) for one in given["orders"]]
     changed = what.given | {
-        "title": f"{what.given['title']}: reduced runs, of which only the order is compared",
+        "title": f"{what.given['title']} (reduced: the order alone)",
         "assumptions": [f"REDUCED: {given['reason']}. The numbers of these runs are not those of "
                         "the source; only their order is compared with the published one.",
                         *given.get("assumptions", [])]}

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/input_file.hpp"
@@ -59,25 +60,33 @@ void refuse_other_formats(const std::string& content, const std::string& path) {
 
 }  // namespace
 
-NumberTable parse_npy(const std::string& content, const std::string& path) {
+std::vector<NumberTable> parse_npy(const std::string& content, const std::string& path) {
     base::NpyArray array = base::parse_npy(content, path, kMostNumbers);
-    if (array.shape.empty() || array.shape.size() > 2) {
-        refuse(path, "a graph needs an array of two dimensions (a matrix or a list of edges)");
+    auto& shape = array.shape;
+    if (shape.empty() || shape.size() > 3) {
+        refuse(path,
+               "a graph needs an array of two dimensions (a matrix or a list of edges), or of "
+               "three (a matrix for each round)");
     }
-    if (array.shape.size() == 1) array.shape.push_back(1);
-    const size_t rows = array.shape[0], columns = array.shape[1];
+    if (shape.size() == 1) shape.push_back(1);
+    if (shape.size() == 2) shape.insert(shape.begin(), 1);
+    const size_t tables = shape[0], rows = shape[1], columns = shape[2];
     const auto read = array.reader();
-    NumberTable table(rows, std::vector<double>(columns));
-    for (size_t i = 0; i < rows; ++i) {
-        for (size_t j = 0; j < columns; ++j) {
-            const size_t at = array.fortran_order ? j * rows + i : i * columns + j;
-            table[i][j] = read(array.data.data() + at * array.width());
-            if (!std::isfinite(table[i][j])) {
-                refuse(path, "row " + std::to_string(i) + " holds a number that is not finite");
+    std::vector<NumberTable> found(tables, NumberTable(rows, std::vector<double>(columns)));
+    for (size_t t = 0; t < tables; ++t) {
+        for (size_t i = 0; i < rows; ++i) {
+            for (size_t j = 0; j < columns; ++j) {
+                const size_t at = array.fortran_order ? (j * rows + i) * tables + t
+                                                      : (t * rows + i) * columns + j;
+                found[t][i][j] = read(array.data.data() + at * array.width());
+                if (!std::isfinite(found[t][i][j])) {
+                    refuse(path, (tables > 1 ? "round " + std::to_string(t) + ": " : "") + "row " +
+                                     std::to_string(i) + " holds a number that is not finite");
+                }
             }
         }
     }
-    return table;
+    return found;
 }
 
 NumberTable parse_text(const std::string& content, const std::string& path,
@@ -120,16 +129,23 @@ NumberTable parse_text(const std::string& content, const std::string& path,
     return table;
 }
 
-NumberTable read_numbers(const std::string& path, const std::string& remedy,
-                         std::vector<base::InputDigest>* inputs) {
+std::vector<NumberTable> read_tables(const std::string& path, const std::string& remedy,
+                                     std::vector<base::InputDigest>* inputs) {
     const std::string content = base::read_text(path);
     const auto same_path = [&](const base::InputDigest& each) { return each.path == path; };
     if (inputs && std::none_of(inputs->begin(), inputs->end(), same_path)) {
         inputs->push_back(base::digest_of_file(path, content));
     }
-    return content.rfind("\x93NUMPY", 0) == 0
-               ? parse_npy(content, path)
-               : parse_text(base::without_byte_order_mark(content, path), path, remedy);
+    if (content.rfind("\x93NUMPY", 0) == 0) return parse_npy(content, path);
+    return {parse_text(base::without_byte_order_mark(content, path), path, remedy)};
+}
+
+NumberTable read_numbers(const std::string& path, const std::string& remedy) {
+    std::vector<NumberTable> tables = read_tables(path, remedy);
+    if (tables.size() > 1) {
+        refuse(path, "is an array of three dimensions: one of two dimensions is needed here");
+    }
+    return std::move(tables.front());
 }
 
 }  // namespace dbench::graphs

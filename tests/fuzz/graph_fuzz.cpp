@@ -18,7 +18,7 @@ const char* const kWords[] = {"0 1\n",     "1 0 0.5\n",  ",",
 
 void read(const std::string& input) {
     const std::string path = in_file(input, "graph.txt");
-    static_cast<void>(graphs::read_numbers(path, ""));
+    static_cast<void>(graphs::read_tables(path, ""));
     const base::Json spec = graphs::resolve_graph({{"type", "file"}, {"path", path}}, "/graph");
     const auto graph = graphs::make_graph(spec, {4, 1, {}}, "/graph");
     static_cast<void>(graph->at(0));

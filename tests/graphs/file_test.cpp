@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <sstream>
 
 #include "base/error.hpp"
@@ -51,10 +52,10 @@ std::string npy(const Eigen::MatrixXd& w, bool columns_first, const std::string&
     file += static_cast<char>(header.size());
     file += '\0';
     file += header;
-    for (int a = 0; a < w.rows(); ++a) {
-        for (int b = 0; b < w.cols(); ++b) {
-            const double value = columns_first ? w(b, a) : w(a, b);
-            file.append(reinterpret_cast<const char*>(&value), sizeof value);
+    const Eigen::MatrixXd written = columns_first ? Eigen::MatrixXd(w.transpose()) : w;
+    for (int a = 0; a < written.rows(); ++a) {
+        for (int b = 0; b < written.cols(); ++b) {
+            file.append(reinterpret_cast<const char*>(&written(a, b)), sizeof(double));
         }
     }
     return file;
@@ -123,15 +124,54 @@ TEST_CASE("an invalid file is refused with a reason", "[graphs]") {
     CHECK_THROWS_WITH(make(FileScratch("0 1\n1 nan\n").spec(), 3), ContainsSubstring("finite"));
 }
 
+TEST_CASE("an array of three dimensions holds a matrix for each round", "[graphs]") {
+    const int n = 6, rounds = 4;
+    const auto drawn = make(R"({"type":"od_equidyn","degree":5})", n);
+    std::vector<Eigen::MatrixXd> all;
+    for (int t = 0; t < rounds; ++t) all.push_back(dense(*drawn, drawn->at(t)));
+    all[2] = Eigen::MatrixXd::Identity(n, n);  // a round without messages
+    Eigen::MatrixXd rows(rounds * n, n), columns(rounds, n * n);
+    for (int t = 0; t < rounds; ++t) {
+        rows.middleRows(t * n, n) = all[t];
+        columns.row(t) = all[t].reshaped().transpose();
+    }
+    for (const bool columns_first : {false, true}) {
+        const FileScratch file(npy(columns_first ? columns : rows, columns_first, "(4, 6, 6)"));
+        INFO("columns first: " << columns_first);
+        const auto schedule = make(file.spec(), n);
+        REQUIRE(schedule->period() == rounds);
+        for (int t = 0; t < 2 * rounds; ++t) {
+            CHECK((dense(*schedule, schedule->at(t)) - all[t % rounds]).cwiseAbs().maxCoeff() <
+                  1e-15);
+        }
+        const auto lazy = make(file.spec(R"(,"lazy":0.5)"), n);
+        CHECK(dense(*lazy, lazy->at(1))
+                  .isApprox((all[1] + Eigen::MatrixXd::Identity(n, n)) / 2, 1e-14));
+        CHECK_THROWS_WITH(make(file.spec(), 5), ContainsSubstring("matrices of 5 rows of 5"));
+        CHECK_THROWS_WITH(make(file.spec(R"(,"format":"edges")"), n),
+                          ContainsSubstring("/graph/format"));
+    }
+    rows(n + 1, 0) += 0.5;
+    CHECK_THROWS_WITH(make(FileScratch(npy(rows, false, "(4, 6, 6)")).spec(), n),
+                      ContainsSubstring("round 1: row 2"));
+    rows(3 * n + 2, 4) = std::numeric_limits<double>::quiet_NaN();
+    CHECK_THROWS_WITH(make(FileScratch(npy(rows, false, "(4, 6, 6)")).spec(), n),
+                      ContainsSubstring("round 3: row 2 holds"));
+    CHECK_THROWS_WITH(make(FileScratch(npy(rows, false, "(4, 6, 3, 2)")).spec(), n),
+                      ContainsSubstring("three (a matrix for each round)"));
+}
+
 TEST_CASE("damaged files never crash", "[graphs]") {
     const auto w = dense("torus", 6);
     std::ostringstream text;
     print_edges(text, *make("torus", 6), {0, true});
-    const std::vector<std::string> originals = {npy(w, false, "(6, 6)"), text.str()};
+    const std::vector<std::string> originals = {npy(w, false, "(6, 6)"), text.str(),
+                                                npy(w, false, "(1, 6, 6)")};
     base::Random random(7, base::Purpose::graph);
     int good = 0;
     for (int trial = 0; trial < 4000; ++trial) {
-        std::string content = originals[trial % 2];
+        const int kind = trial % 8 == 2 ? 2 : trial % 2;
+        std::string content = originals[kind];
         const auto changes = 1 + random.below(8);
         for (uint64_t c = 0; c < changes; ++c) {
             const auto at = random.below(trial % 4 < 2 ? std::min<size_t>(content.size(), 140)
@@ -141,7 +181,7 @@ TEST_CASE("damaged files never crash", "[graphs]") {
         if (random.below(4) == 0) content.resize(random.below(content.size()));
         try {
             const auto table =
-                trial % 2 == 0 ? parse_npy(content, "f") : parse_text(content, "f", "");
+                trial % 2 == 0 ? parse_npy(content, "f").front() : parse_text(content, "f", "");
             good += table.empty() ? 0 : 1;
             const FileScratch file(content);
             const auto schedule = make(file.spec(), 6);

@@ -48,7 +48,9 @@ COST = {"core_seconds": Key(*LEAST), "flop": Key(*LEAST), "iterations": Key(*LEA
 STAND_IN = {"reason": Key(*TEXT, True), "set": Key(*POINTERS, True)}
 CELL = {"cell": Key(*TEXT, True), "published": Key(*PUBLISHED, True), "seeds": Key(*BY_SEED),
         "set": Key(*POINTERS), "metric": Key(*METRIC, True), "tolerance": Key(*OBJECT),
-        "lacks": Key(*TEXTS), "differs": Key(*TEXTS), "cost": Key(*OBJECT)}
+        "lacks": Key(*TEXTS), "differs": Key(*TEXTS), "cost": Key(*OBJECT),
+        "beside": Key(*OBJECT)}
+BESIDE = {"cell": Key(*TEXT, True), "reason": Key(*TEXT, True)}
 REDUCED = {"reason": Key(*TEXT, True), "set": Key(*POINTERS, True), "seeds": Key(*SEEDS),
            "cells": Key(*CELLS, True), "orders": Key(*CELLS, True), "cost": Key(*OBJECT, True),
            "assumptions": Key(*TEXTS)}
@@ -66,6 +68,8 @@ class Cell:
     lacks       features that dbench does not have yet, without which the cell cannot be run
     differs     known differences between our runs and the source
     cost        of one iteration, and how it was found
+    beside      the published cell ("cell") beside which this one stands, and what differs
+                ("reason"); empty if the cell itself was published
     """
 
     name: str
@@ -78,6 +82,7 @@ class Cell:
     lacks: list[str] = field(default_factory=list)
     differs: list[str] = field(default_factory=list)
     cost: dict[str, Any] = field(default_factory=dict)
+    beside: dict[str, str] = field(default_factory=dict)
 
     @property
     def stem(self) -> str:
@@ -180,9 +185,12 @@ def read(folder: Path) -> Reproduction:
         if stem in stems[:k]:
             raise AnalysisError(f"{where}/cells/{k}/cell", "another cell has nearly this name",
                                 "files are called by it: give it another one")
+    published = {cell.name: cell.published for cell in cells}
+    for k, cell in enumerate(cells):
+        if cell.beside:
+            check_beside(f"{where}/cells/{k}", cell, published)
     if "reduced" in given:
-        check_reduced(f"{where}/reduced", given["reduced"],
-                      {cell.name: cell.published for cell in cells})
+        check_reduced(f"{where}/reduced", given["reduced"], published)
     return Reproduction(folder.name, folder, given, given.get("seeds") or [None], cells)
 
 
@@ -200,7 +208,20 @@ def cell_of(where: str, given: dict[str, Any], whole: dict[str, Any]) -> Cell:
                 {int(seed): number for seed, number in given.get("seeds", {}).items()},
                 given.get("set", {}), metric, tolerance["value"], tolerance["reason"],
                 given.get("lacks", []), [*whole.get("differs", []), *given.get("differs", [])],
-                checked(f"{where}/cost", given.get("cost", whole["cost"]), COST))
+                checked(f"{where}/cost", given.get("cost", whole["cost"]), COST),
+                given.get("beside", {}))
+
+
+def check_beside(where: str, cell: Cell, published: dict[str, float | None]):
+    """Raise AnalysisError unless the cell stands beside a cell with a published number, and has
+    none of its own."""
+    checked(f"{where}/beside", cell.beside, BESIDE)
+    if cell.published is not None or cell.by_seed:
+        raise AnalysisError(f"{where}/published", "a cell beside another one is not published",
+                            "write null, and no \"seeds\"")
+    if published.get(cell.beside["cell"]) is None:
+        raise AnalysisError(f"{where}/beside/cell", f"no published cell '{cell.beside['cell']}'",
+                            "name a cell with a published number")
 
 
 def reduced(what: Reproduction) -> Reproduction:

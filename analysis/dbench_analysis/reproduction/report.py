@@ -12,7 +12,7 @@ from ..basics.formatting import counted
 from . import metrics, verdicts
 from .definition import Cell, Reproduction
 from .running import MISSING, Done, Place, Planned, is_seed
-from .verdicts import NOT_REPRODUCED, NOT_RUN, ORDER_RULE, RULE, Verdict
+from .verdicts import NOT_REPRODUCED, NOT_RUN, ORDER_RULE, RULE, SHOWN_RULE, Verdict
 
 HEAD = ["cell", "published", "ours", "verdict", "because"]
 
@@ -77,7 +77,7 @@ class Outcome:
         """Return the page; `figure`: the name of its figure's file."""
         given, source = self.what.given, self.what.given["source"]
         reasons: dict[str, list[str]] = {}
-        for cell, _ in self.cells:
+        for cell in (cell for cell, _ in self.cells if not cell.beside):
             reasons.setdefault(f"± {cell.tolerance:g} {given['unit']}: {cell.reason}",
                                []).append(cell.name)
         differs = list(dict.fromkeys(each for cell, _ in self.cells for each in cell.differs))
@@ -100,6 +100,7 @@ class Outcome:
             "" if not by_seed else markup.markdown(
                 ["cell", "published, by seed", "ours, by seed"], by_seed),
             "## How they are judged", ORDER_RULE if self.what.orders else RULE,
+            SHOWN_RULE if any(cell.beside for cell, _ in self.cells) else "",
             "" if self.what.orders else "Tolerances:",
             "" if self.what.orders else bullets(
                 [reason if len(reasons) == 1 else f"{reason} ({'; '.join(cells)})"
@@ -156,14 +157,21 @@ def outcome(place: Place, planned: list[Planned], failed: dict[str, str] | None 
     if place.what.orders:
         return ordered(place, planned, there, failed or {})
     values, judged, used = place.values(), [], []
+    cells = {cell.name: cell for cell in place.what.cells}
+    own = {cell.name: [run for run in planned if run.cell is cell] for cell in place.what.cells}
+    done = {name: found(mine, there) for name, mine in own.items()}
+    results = {name: {seed: metrics.value(each.run, cells[name].metric, values)
+                      for seed, each in runs.items()} for name, runs in done.items()}
     for cell in place.what.cells:
-        mine = [run for run in planned if run.cell is cell]
-        runs = found(mine, there)
-        numbers = {seed: metrics.value(each.run, cell.metric, values)
-                   for seed, each in runs.items()}
+        mine, runs, numbers = own[cell.name], done[cell.name], results[cell.name]
         used += list(runs.values())
-        verdict = verdicts.judge(cell.published, cell.tolerance, numbers, place.what.seeds,
-                                 cell.by_seed, cell.differs)
+        if cell.beside:
+            other = cells[cell.beside["cell"]]
+            verdict = verdicts.show(numbers, results[other.name], other.name,
+                                    place.what.text(other.published), cell.beside["reason"])
+        else:
+            verdict = verdicts.judge(cell.published, cell.tolerance, numbers, place.what.seeds,
+                                     cell.by_seed, cell.differs)
         if verdict.verdict == NOT_RUN and not runs:
             why = reason(cell, mine, failed or {}, verdict.why)
             others = found([run for run in stand_ins or [] if run.cell is cell], there)

@@ -8,6 +8,7 @@ import scipy  # scipy.stats is loaded when it is first used: it takes a second
 
 REPRODUCED, NOT_REPRODUCED = "reproduced", "not reproduced"
 UNDECIDED, NOT_RUN = "undecided", "not run"
+NOT_JUDGED = "not judged"  # an experiment that the source did not make
 LEVEL = 0.05  # of each of the two one-sided tests
 MOST = 200  # runs that are looked at for a decision
 RULE = ("A number without randomness is reproduced if ours is within the tolerance. Otherwise, the "
@@ -16,8 +17,8 @@ RULE = ("A number without randomness is reproduced if ours is within the toleran
         "published number (so the 90 % interval lies inside), not reproduced if one shows that it "
         "is outside, and undecided if neither does, or if runs of the listed seeds are missing. "
         "The tests assume that the numbers of seeds are independent and nearly normal.")
-
-
+SHOWN_RULE = ("A cell that is not judged is an experiment that the source did not make. Its numbers "
+              "are shown beside those of the source's own.")
 ORDER_RULE = ("Two published numbers are compared with the runs of both cells, seed by seed. "
               "Their order is reproduced if Student's one-sided test at the level 0.05 shows that "
               "the mean difference of ours has the published sign, not reproduced if it shows the "
@@ -118,6 +119,27 @@ def judge(published: float | None, tolerance: float, runs: dict[int | None, floa
     if measured and not within(abs(off) - half, tolerance):
         return Verdict(NOT_REPRODUCED, ours, at + known, runs, half)
     return Verdict(UNDECIDED, ours, f"{at}; {later}", runs, half)
+
+
+def show(numbers: dict[int | None, float | None], published: dict[int | None, float | None],
+         name: str, number: str, reason: str) -> Verdict:
+    """Return the verdict on a cell that was not published, from the numbers of our runs by seed: it
+    is not judged. `published` has those of the cell beside which it stands, `name` and `number` are
+    this cell's name and published number."""
+    if not numbers:
+        return Verdict(NOT_RUN, None, "no complete run of this spec")
+    finite = [value for value in numbers.values() if value is not None]
+    ours = float(np.mean(finite)) if finite else None
+    half = (factor(len(finite)) * float(np.std(finite, ddof=1)) if len(finite) > 1 else math.nan)
+    why = f"not the source's experiment: {reason}; the source has {number} for {name}"
+    gaps = [mine - other for mine, other in
+            ((numbers[seed], published[seed]) for seed in numbers.keys() & published.keys())
+            if mine is not None and other is not None]
+    if gaps:
+        why += f"; ours differs from our {name} by {np.mean(gaps):+.3g}"
+        if len(gaps) > 1:
+            why += f" ± {factor(len(gaps)) * np.std(gaps, ddof=1):.2g}"
+    return Verdict(NOT_JUDGED, ours, why, numbers, half)
 
 
 def judge_order(above: dict[int | None, float | None], below: dict[int | None, float | None],

@@ -1,7 +1,7 @@
-// The graph `file`: reads a matrix W, an adjacency matrix, or a list of edges "to from [weight]"
-// from a user's file. Weights in the file are used as they are if the rows or the columns sum to 1
-// to 1e-6. If the spec sets a rule in `weights`, or the edges have no weights, the rule determines
-// them.
+// The graph `file`: reads a matrix W, an adjacency matrix, a list of edges "to from [weight]", or a
+// sequence of matrices from a user's file. Weights in the file are used as they are if the rows or
+// the columns sum to 1 to 1e-6. If the spec sets a rule in `weights`, or the edges have no weights,
+// the rule determines them.
 
 #include <algorithm>
 #include <cmath>
@@ -84,7 +84,9 @@ struct FileSpec : WeightSpec {
 
 const base::Section<FileSpec>& FileSpec::section() {
     static const base::Section<FileSpec> keys{
-        {{base::Parameter::text("path", "", "lines \"to from [weight]\", or n rows of n numbers"),
+        {{base::Parameter::text(
+              "path", "",
+              "lines \"to from [weight]\", n rows of n numbers, or such rows for each round"),
           &FileSpec::path},
          {base::Words<FileFormat>("format",
                                   {{"auto", FileFormat::automatic},
@@ -235,20 +237,41 @@ std::unique_ptr<Schedule> from_matrix(const NumberTable& table, const FileSpec& 
     return weighted_graph(from_edges(context.n, edges, !symmetric), spec, pointer);
 }
 
+// Reads a matrix for each round. After the last one the sequence starts again.
+std::unique_ptr<Schedule> from_sequence(const std::vector<NumberTable>& tables,
+                                        const FileSpec& spec, const GraphContext& context,
+                                        const std::string& pointer) {
+    if (spec.format == FileFormat::edges) {
+        throw base::UserError(pointer + "/format: is \"edges\", but " + spec.path +
+                              " is an array of three dimensions, which holds matrices: leave the "
+                              "key out");
+    }
+    std::vector<MatrixPtr> matrices;
+    for (size_t t = 0; t < tables.size(); ++t) {
+        const std::string place = spec.path + ": round " + std::to_string(t);
+        const auto round = from_matrix(tables[t], spec, context, pointer, place);
+        matrices.push_back(round->matrix(round->at(0)));
+    }
+    return cyclic_schedule(std::move(matrices));
+}
+
 std::unique_ptr<Schedule> make_file(const FileSpec& spec, const GraphContext& context,
                                     const std::string& pointer) {
     const std::string& path = spec.path;
     base::check_path_text(path, pointer + "/path");
-    const NumberTable table = read_numbers(
+    const std::vector<NumberTable> tables = read_tables(
         path, "number the nodes from 0; networkx does so by nx.convert_node_labels_to_integers(G)",
         context.inputs.get());
+    const NumberTable& table = tables.front();
     const bool square = is_matrix(table, static_cast<size_t>(context.n));
-    if (spec.format == FileFormat::matrix && !square) {
-        throw base::UserError(path + ": not a matrix of " + std::to_string(context.n) +
-                              " rows of " + std::to_string(context.n) +
+    const bool sequence = tables.size() > 1;
+    if ((spec.format == FileFormat::matrix || sequence) && !square) {
+        throw base::UserError(path + ": not " + (sequence ? "matrices" : "a matrix") + " of " +
+                              std::to_string(context.n) + " rows of " + std::to_string(context.n) +
                               " numbers (one for every replica): correct "
                               "it, or set replicas to its size");
     }
+    if (sequence) return from_sequence(tables, spec, context, pointer);
     if (spec.format == FileFormat::matrix || (spec.format == FileFormat::automatic && square)) {
         return from_matrix(table, spec, context, pointer, path);
     }
@@ -258,7 +281,8 @@ std::unique_ptr<Schedule> make_file(const FileSpec& spec, const GraphContext& co
 }  // namespace
 
 GraphEntry file_entry() {
-    return {"file", "edges or a matrix from a file: text, CSV or .npy", make_file};
+    return {"file", "edges, a matrix or a sequence of matrices from a file: text, CSV or .npy",
+            make_file};
 }
 
 }  // namespace dbench::graphs

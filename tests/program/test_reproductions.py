@@ -155,6 +155,47 @@ def test_seeds(table, ask):
     assert set(ask()[1]["cells"][0]["runs"]) == {"1", "2", "3", "4"}
 
 
+def beside(given):
+    """Add a cell that the source does not have, beside `fast`."""
+    given["cells"].append({"cell": "other", "published": None, "metric": "first",
+                           "set": {"/optimizer/lr": 0.7},
+                           "beside": {"cell": "fast", "reason": "lr is 0.7"}})
+
+
+def test_an_experiment_of_ours_is_shown_and_not_judged(table, ask, tmp_path, capfd):
+    table(beside)
+    assert verdicts(ask()[1]) == ["not run"] * 3
+    _, found, _ = ask("--run")
+    fast, other = found["cells"][1:]
+    assert other["verdict"] == "not judged" and other["published"] is None
+    assert f"lr is 0.7; the source has 3 iterations for fast; ours differs from our fast by " \
+        f"{other['ours'] - fast['ours']:+.3g}" in other["why"]
+    page = " ".join((tmp_path / "runs" / "mine.md").read_text().split())
+    assert "1 of 3 not judged" in page and "that the source did not make" in page
+
+    def published(given):
+        beside(given)
+        publish(given, *(cell["ours"] for cell in found["cells"][:2]))
+    table(published)  # a cell that is not judged changes no status
+    status, found, _ = ask()
+    assert status == 0 and verdicts(found) == ["reproduced", "reproduced", "not judged"]
+
+
+@pytest.mark.parametrize("change, place, why", [
+    (lambda cell: cell.update(published=3), "/published", "is not published"),
+    (lambda cell: cell.update(seeds={"1": 3}), "/published", "is not published"),
+    (lambda cell: cell["beside"].update(cell="other"), "/beside/cell", "no published cell"),
+    (lambda cell: cell["beside"].pop("reason"), "/beside/reason", "missing"),
+])
+def test_a_wrong_experiment_of_ours_names_its_key(table, ask, change, place, why):
+    def changed(given):
+        beside(given)
+        change(given["cells"][2])
+    table(changed)
+    status, _, told = ask()
+    assert status == 2 and f"/cells/2{place}: " in told and why in told
+
+
 def test_cells_that_cannot_be_run_say_why(table, ask):
     def change(given):
         given["cells"][0]["lacks"] = ["the optimizer of the future"]
@@ -338,10 +379,7 @@ def test_each_definition_of_the_project_is_valid(capsys):
 
 def test_the_split_of_momentum_tracking():
     """The first numbers are those that torch.randperm(10) gives after torch.manual_seed(0)."""
-    path = ROOT / "configs" / "reproduce" / "momentum-tracking" / "split.py"
-    found = importlib.util.spec_from_file_location("split", path)
-    split = importlib.util.module_from_spec(found)
-    found.loader.exec_module(split)
+    split = script("momentum-tracking", "split")
     assert split.permutation(10, 0) == [4, 1, 7, 5, 3, 9, 0, 8, 6, 2]
     label = np.arange(split.IMAGES, dtype=np.uint8) % 10
     held_out = split.permutation(split.IMAGES, 0)[split.IMAGES - split.HELD_OUT:]
@@ -352,6 +390,60 @@ def test_the_split_of_momentum_tracking():
             assert set(label[mine]) == set(wanted)
         together = np.concatenate(lists)
         assert len(set(together)) == len(together) and not set(together) & set(held_out)
+
+
+def script(name, file):
+    """Import a script of a table."""
+    found = importlib.util.spec_from_file_location(
+        file, ROOT / "configs" / "reproduce" / name / f"{file}.py")
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+def test_the_graphs_of_equitopo():
+    """The offsets are those that the source's own functions draw, in NumPy 2.4: DEquiStatic(17,
+    seed=106, M=4), and the first rounds of default_rng(42)."""
+    prepare = script("equitopo-mnist", "prepare")
+    n, kept = 17, 0.53 * 16 / 17
+    assert list(prepare.offsets()) == [15, 11, 8, 10]
+    graphs = prepare.graphs()
+    for matrices in graphs.values():
+        for axis in (-1, -2):
+            np.testing.assert_allclose(matrices.sum(axis), 1, atol=1e-12)
+    static = graphs["d-equistatic"]
+    for i in range(n):  # replica i sends to i + offset
+        np.testing.assert_allclose(static[(i + np.array([15, 11, 8, 10])) % n, i], 4 / 17)
+        assert np.isclose(static[i, i], 1 / 17)
+    np.testing.assert_allclose(graphs["u-equistatic"], (static + static.T) / 2)
+    assert graphs["od-equidyn"].shape == graphs["ou-equidyn"].shape == (1120, n, n)
+    for offset, matrix in zip([2, 13, 11, 8, 7, 14, 2, 12, 4, 2], graphs["od-equidyn"]):
+        np.testing.assert_allclose(matrix[(np.arange(n) + offset) % n, np.arange(n)], kept)
+    for matrix in graphs["ou-equidyn"]:
+        np.testing.assert_array_equal(matrix, matrix.T)
+        rows, columns = np.nonzero(matrix - np.diag(np.diag(matrix)))
+        np.testing.assert_allclose(matrix[rows, columns], kept)
+        assert len(set(rows)) == len(rows), "a replica has two partners"
+        offset = (columns - rows) % n
+        assert len({min(each, n - each) for each in offset}) == 1
+        alone = sorted(set(range(n)) - set(rows))
+        assert not {(i + offset[0]) % n for i in alone} & set(alone), "two that are free stay alone"
+
+
+def test_the_networks_of_equitopo_need_pytorch(tmp_path, monkeypatch):
+    """The cells are then not run, and the reason says what to set."""
+    (tmp_path / "torch.py").write_text("raise ImportError('none here')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.delenv("DBENCH_TORCH_PYTHON", raising=False)
+    what = definition.read(ROOT / "configs" / "reproduce" / "equitopo-mnist")
+    for python in (None, tmp_path / "nothing"):
+        if python:
+            monkeypatch.setenv("DBENCH_TORCH_PYTHON", str(python))
+        place = Place(dataclasses.replace(what, seeds=[1]), tmp_path / "runs")
+        place.prepare()
+        assert place.missing.startswith("data are missing: ")
+        assert "DBENCH_TORCH_PYTHON" in place.missing
+        assert {run.error for run in place.planned()} == {place.missing}
 
 
 def test_options_belong_to_their_kind(table, capsys):

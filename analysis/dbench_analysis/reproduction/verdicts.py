@@ -17,8 +17,8 @@ RULE = ("A number without randomness is reproduced if ours is within the toleran
         "published number (so the 90 % interval lies inside), not reproduced if one shows that it "
         "is outside, and undecided if neither does, or if runs of the listed seeds are missing. "
         "The tests assume that the numbers of seeds are independent and nearly normal.")
-SHOWN_RULE = ("A cell that is not judged is an experiment that the source did not make. Its numbers "
-              "are shown beside those of the source's own.")
+SHOWN_RULE = ("A cell that is not judged is an experiment that the source did not make. Its "
+              "number is shown beside that of a published one.")
 ORDER_RULE = ("Two published numbers are compared with the runs of both cells, seed by seed. "
               "Their order is reproduced if Student's one-sided test at the level 0.05 shows that "
               "the mean difference of ours has the published sign, not reproduced if it shows the "

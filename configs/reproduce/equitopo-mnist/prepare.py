@@ -16,8 +16,8 @@ rounds):
 
 values.json has the offsets of the static graphs, which the source draws with replacement.
 
-PyTorch may be in another Python than this one: $DBENCH_TORCH_PYTHON names it. The exit status is 3
-if it is in neither.
+$DBENCH_TORCH_PYTHON names the Python that has PyTorch, if it is another one than this. The exit
+status is 3 if it has none.
 """
 
 import json
@@ -121,20 +121,21 @@ def graphs():
 
 def export(folder):
     """Write the two networks, or end with the status 3 if there is no PyTorch."""
-    python = os.environ.get("DBENCH_TORCH_PYTHON") or sys.executable
-    here = Path(__file__).absolute()
+    python, here = os.environ.get("DBENCH_TORCH_PYTHON") or sys.executable, Path(__file__).resolve()
+    paths = [str(here.parents[3] / "export"), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     for name, loss in (("over_batch", [f"{here}:batch_loss"]), ("over_classes", [])):
         words = [python, "-m", "dbench_export", f"{here}:{name}", "--input", "float32[1,28,28]",
                  "--classes", "10", *(["--loss", *loss] if loss else []), "--seed",
                  str(NETWORK_SEED), "--quiet", "-o", folder / f"{name.replace('_', '-')}.pt2"]
         try:
-            ended = subprocess.run(words, capture_output=True, text=True)
+            ended = subprocess.run(words, capture_output=True, text=True, env=environment)
         except OSError as error:
             print(f"DBENCH_TORCH_PYTHON: {python}: {error.strerror}", file=sys.stderr)
             sys.exit(3)
         if "cannot import torch" in ended.stderr or "No module named" in ended.stderr:
-            print(f"{python} has no PyTorch, which writes the networks: set DBENCH_TORCH_PYTHON to "
-                  "a Python in which you ran pip install -e 'export[torch]'", file=sys.stderr)
+            print(f"{python} cannot import PyTorch, which writes the networks: set "
+                  "DBENCH_TORCH_PYTHON to a Python with PyTorch 2.11", file=sys.stderr)
             sys.exit(3)
         if ended.returncode:
             sys.exit(ended.stderr)

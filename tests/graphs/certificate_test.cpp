@@ -5,6 +5,7 @@
 #include "dense.hpp"
 #include "graphs/proof/certificate.hpp"
 #include "graphs/round_text.hpp"
+#include "graphs/schedules/sequence.hpp"
 
 using namespace dbench;
 using namespace dbench::graphs;
@@ -88,6 +89,16 @@ TEST_CASE("the certificate of a sequence covers the product over one period", "[
         CHECK(c.connected);
         CHECK(c.degree_mean == 1);
     }
+}
+
+TEST_CASE("a contraction below the smallest number is not known", "[graphs]") {
+    const auto ring = make("ring", 5);
+    const std::vector<MatrixPtr> matrices(3000, ring->matrix(ring->at(0)));  // 0.54^3000
+    const auto c = certify(*cyclic_schedule(matrices), "");
+    CHECK(c.period == 3000);
+    CHECK_FALSE(c.finite_time);
+    CHECK_FALSE(c.rho_period);
+    CHECK_FALSE(c.rate);
 }
 
 TEST_CASE("random sequences have no period but an expected contraction", "[graphs]") {

@@ -14,7 +14,7 @@ import pytest
 from conftest import ROOT
 from dbench_analysis.cli import main
 from dbench_analysis.reproduction import definition
-from dbench_analysis.reproduction.running import Place
+from dbench_analysis.reproduction.running import Place, identity
 
 SCRIPT = """import json, pathlib, sys
 import numpy as np
@@ -135,6 +135,19 @@ def test_other_data_need_other_runs(table, ask, tmp_path):
     path = tmp_path / "tables" / "mine" / "rows.py"
     path.write_text(SCRIPT.replace("[1.0, 2.0]", "[1.0, 3.0]"))
     assert verdicts(ask()[1]) == ["not run", "not run"]
+
+
+def test_another_network_needs_another_run():
+    """A resumed run may find its exported model in another folder (`free`). Which file it is tells
+    cells apart."""
+    def of(path):
+        return identity({"model": {"type": "exported", "path": path}, "seed": 1}, ["/model/path"])
+
+    made = "/home/a/results/data-0123456789ab/"
+    assert of(made + "a.pt2") == of("/tmp/b/data-0123456789ab/a.pt2")
+    assert of("/home/a/table/a.pt2") == of("/tmp/b/table/a.pt2")
+    assert len({of(made + "a.pt2"), of(made + "b.pt2"), of("/tmp/data-aaaaaaaaaaaa/a.pt2"),
+                of("/tmp/a.pt2"), of("/tmp/b.pt2")}) == 5
 
 
 def test_seeds(table, ask):
@@ -338,7 +351,10 @@ def test_the_program_accepts_each_spec_of_the_project(name, tmp_path):
     for what in [table, *([definition.reduced(table)] if "reduced" in table.given else [])]:
         place = Place(dataclasses.replace(what, seeds=what.seeds[:1]), tmp_path / what.name)
         place.prepare()
-        for run in place.planned():
+        planned = place.planned()
+        known = [run.identity for run in planned if run.identity]
+        assert len(set(known)) == len(known), "a run would count for two cells"
+        for run in planned:
             lacking = run.error.startswith(("data are missing: ", "/data/root: ")) or any(
                 words in run.error for words in ("DBENCH_DATA", "cannot be read"))
             assert not run.error or lacking, f"{run.name}: {run.error}"

@@ -28,6 +28,7 @@ from ..reading.run import Run
 from .definition import Cell, Reproduction
 
 MADE = re.compile(r".*[/\\](data-[0-9a-f]{12}[/\\].*)")  # a path of prepared data in any folder
+NETWORK = "/model/path"  # of an exported model: another file is another network
 NO_DATA = 3  # exit status of a script whose own input is missing
 MISSING = "data are missing: "  # begins the reason why their runs cannot be made
 STAND_IN = "-stand-in"  # ends the names of runs with other data
@@ -225,9 +226,14 @@ def filled(value: Any, places: dict[str, str]) -> Any:
 
 def identity(spec: dict[str, Any], free: list[str]) -> str:
     """Return a hash of a resolved spec without its seed and the entries at the JSON pointers
-    `free`. The folder before prepared data does not count, so that results may be moved."""
+    `free`. The folder before prepared data and that of an exported model do not count, so that
+    results may be moved."""
     kept = copy.deepcopy(spec)
-    for pointer in [*free, "/seed"]:
+    model = kept.get("model")
+    if isinstance(model, dict) and "path" in model:
+        found = portable(model["path"])
+        model["path"] = Path(found).name if found == model["path"] else found
+    for pointer in [*(each for each in free if each != NETWORK), "/seed"]:
         *above, last = pointer.split("/")[1:]
         place: Any = kept
         for key in above:

@@ -204,8 +204,8 @@ Certificate certify(const Schedule& schedule, const std::string& type, double ga
             c.rho_period = 0.0;
         } else if (*c.period == 1) {
             c.rho_period = c.rho;
-        } else if (const auto product = contraction(matrices)) {
-            c.rho_period = product->rho;
+        } else if (const auto product = contraction(matrices); product && product->rho > 0) {
+            c.rho_period = product->rho;  // 0: it is smaller than all numbers
         }
     } else if (schedule.rho_expected() >= 0) {
         c.rho_expected = schedule.rho_expected();

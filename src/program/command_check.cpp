@@ -333,12 +333,13 @@ int check_one(comm::World& world, const RunArguments& arguments, bool json) {
 int check_several(comm::World& world, const RunArguments& arguments, bool json) {
     Json all = Json::object();
     int status = 0;
+    data::KeptData data;  // Specs of a sweep often differ in other keys.
     for (const std::string& file : arguments.specs) {
         RunArguments alone = arguments;
         alone.specs = {file};
         try {
             const PreparedRun s = prepare_run(world, read_specs(world, alone).front(),
-                                              train::DevicePurpose::planning);
+                                              train::DevicePurpose::planning, &data);
             const Planned plan = planned(world, s, alone);
             if (world.rank() != 0) continue;
             if (json) {

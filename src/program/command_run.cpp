@@ -159,10 +159,10 @@ bool is_user_error(const std::exception& error) {
 
 // Runs one spec and returns the exit status. `place` is printed if the run fails during training.
 int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int threads,
-        const std::string& position) {
+        data::KeptData& data, const std::string& position) {
     base::note_preparation();
     stop_watching_for_crashes();
-    PreparedRun s = prepare_run(world, spec);
+    PreparedRun s = prepare_run(world, spec, train::DevicePurpose::training, &data);
     const auto estimates = s.session->estimate();
     const std::string prediction = predict_run(world, arguments, s, threads, estimates);
     if (world.rank() == 0) {
@@ -318,6 +318,7 @@ int command_run(comm::World& world, const RunArguments& arguments) {
     train::keep_freed_memory();
     const int threads = train::use_threads();
     const std::vector<Spec> specs = read_specs(world, arguments);
+    data::KeptData data;  // Runs of one start often use the same samples.
     for (size_t k = 0; k < specs.size(); ++k) {
         const std::string position = position_text(arguments.specs, k);
         if (k > 0 && stop_requested(world)) {
@@ -332,7 +333,7 @@ int command_run(comm::World& world, const RunArguments& arguments) {
         int status = base::kExitFailed;
         try {
             end_on_signals_before_training();
-            status = run(world, arguments, specs[k], threads, position);
+            status = run(world, arguments, specs[k], threads, data, position);
         } catch (...) {
             warn_on_rank_0(world, position);
             throw;

@@ -203,7 +203,8 @@ std::vector<Spec> read_specs(comm::World& world, const RunArguments& arguments) 
     return specs;
 }
 
-PreparedRun prepare_run(comm::World& world, Spec spec, train::DevicePurpose use) {
+PreparedRun prepare_run(comm::World& world, Spec spec, train::DevicePurpose use,
+                        data::KeptData* data) {
     world.renumber({});
     base::set_log_rank(world.rank());
     PreparedRun s;
@@ -238,7 +239,8 @@ PreparedRun prepare_run(comm::World& world, Spec spec, train::DevicePurpose use)
                                   nullptr,
                                   s.spec.output + ".texts",
                                   *s.device,
-                                  read_model_file(world, s.spec)};
+                                  read_model_file(world, s.spec),
+                                  data};
     if (!s.spec.graph.is_null()) {
         options.graph = [&](const graphs::RunFacts& run) {
             if (planned) make(run);

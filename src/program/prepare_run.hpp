@@ -67,10 +67,12 @@ struct PreparedRun {
 };
 
 /// Builds everything that a run needs before its replicas are made, for training or for planning
-/// (`use`). Renumbers the ranks of `world` by the spec's placement, so another process may become
-/// rank 0. Collective; throws UserError on all ranks.
+/// (`use`). `data` keeps the data sets for the next call (null: it does not need them). Renumbers
+/// the ranks of `world` by the spec's placement, so another process may become rank 0. Collective;
+/// throws UserError on all ranks.
 PreparedRun prepare_run(comm::World& world, Spec spec,
-                        train::DevicePurpose use = train::DevicePurpose::training);
+                        train::DevicePurpose use = train::DevicePurpose::training,
+                        data::KeptData* data = nullptr);
 
 /// Calls `work` on every rank. If it throws on some ranks, all ranks throw the error of the lowest
 /// of these. `need` is the memory demand to report if an allocation fails. Collective.

@@ -79,7 +79,8 @@ struct Session::Impl {
         algorithms::require_compatible(combination);
         data_context = {placement.replicas, spec.seed.data};
         const Json& data_spec = o.spec->at("data");
-        data = data::load_data(data_spec, data_context);
+        data = options.data ? options.data->load(data_spec, data_context)
+                            : data::load_data(data_spec, data_context);
         partition = entry_of(data::partition_table(), data_spec.at("partition"))
                         .make(data_spec.at("partition"), *data.train, data_context);
         for (base::InputDigest& read : partition->inputs()) data.checksums.push_back(read);

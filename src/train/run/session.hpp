@@ -29,6 +29,7 @@
 #include "comm/placement.hpp"
 #include "comm/world/world.hpp"
 #include "data/heterogeneity.hpp"
+#include "data/kept_data.hpp"
 #include "graphs/schedule.hpp"
 #include "graphs/schedules/staged.hpp"
 #include "train/checkpoints/checkpoint.hpp"
@@ -53,6 +54,8 @@ struct SessionOptions {
     Device& device = host_device();
     /// The contents of the file from which the model is made (model_file); null: it is read.
     std::shared_ptr<const std::string> model_file = nullptr;
+    /// Loads the data, which the next session may use too; null: they are loaded for this session.
+    data::KeptData* data = nullptr;
 };
 
 /// One training run. Call the stages in the order above. All calls come from the main thread.

@@ -9,7 +9,7 @@ using base::Json;
 
 // Returns a text that is equal for two calls of load_data if these return equal sets. The context
 // matters only to sets that are generated, which need no files.
-std::string samples_of(const Json& spec, const DataContext& context) {
+std::string samples_key(const Json& spec, const DataContext& context) {
     Json samples = spec;
     for (const char* use : {"partition", "augment", "resident", "accumulate"}) samples.erase(use);
     const DataEntry* row = base::find_entry(data_table(), spec.at("type").get<std::string>());
@@ -23,7 +23,7 @@ std::string samples_of(const Json& spec, const DataContext& context) {
 }  // namespace
 
 DataSets KeptData::load(const Json& spec, const DataContext& context) {
-    const std::string samples = samples_of(spec, context);
+    const std::string samples = samples_key(spec, context);
     if (samples != samples_) {
         samples_.clear();
         sets_ = {};  // The memory of both need not suffice at once.

@@ -16,7 +16,7 @@ public:
     DataSets load(const base::Json& spec, const DataContext& context);
 
 private:
-    std::string samples_;  ///< What determines the samples of sets_; empty: nothing is kept.
+    std::string samples_;  ///< The keys that determine sets_, as text; empty: nothing is kept.
     DataSets sets_;
 };
 

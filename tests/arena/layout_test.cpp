@@ -51,6 +51,19 @@ TEST_CASE("segments and parameters in a range of columns") {
     CHECK(layout.numel_in({32, 48 + kBlock}) == 1 + kBlock);
 }
 
+TEST_CASE("tiles are the shortest runs of segments with at least the given width") {
+    Layout layout;
+    layout.add("w", {5 * kBlock + 3}, TensorKind::weight);
+    using Tiles = std::vector<Columns>;
+    const Columns all = layout.all();
+    CHECK(layout.tiles(all, 2 * kBlock) ==
+          Tiles{{0, 2 * kBlock}, {2 * kBlock, 4 * kBlock}, {4 * kBlock, all.end}});
+    CHECK(layout.tiles(all, 2 * kBlock + 1) == Tiles{{0, 3 * kBlock}, {3 * kBlock, all.end}});
+    CHECK(layout.tiles({kBlock, 3 * kBlock}, kBlock) ==
+          Tiles{{kBlock, 2 * kBlock}, {2 * kBlock, 3 * kBlock}});
+    CHECK(layout.tiles(all, all.end) == Tiles{all});
+}
+
 TEST_CASE("sums of segments become sums of tensors") {
     const Layout layout = example();
     const double segments[] = {1, 2, 4, 8, 16, 32};

@@ -85,5 +85,29 @@ TEST_CASE("an element that equals its neighbours does not move, others move by a
     CHECK(element(x.rows(), 0, 2) == Approx(0.01));
 }
 
+TEST_CASE("the gradient becomes the growth of the largest moment, which never shrinks") {
+    Layout layout;
+    layout.add("x", {2}, TensorKind::weight);
+    const DType type = DType::float64;
+    const Buffer g(type, 0, 1, 16), first(type, 0, 1, 16), second(type, 0, 1, 16),
+        largest(type, 0, 1, 16);
+    for (const int64_t k : {0, 1}) {
+        g.rows().row<double>(0)[k] = 2;
+        second.rows().row<double>(0)[k] = 1;
+        largest.rows().row<double>(0)[k] = k == 0 ? 0.5 : 3;
+    }
+    largest_moments(layout, g.rows(), first.rows(), second.rows(), largest.rows(), layout.all(),
+                    0.8, 0.7, 0.01);
+    const double moment = 0.7 * 1 + 0.3 * 4;
+    for (const int64_t k : {0, 1}) {
+        CHECK(element(first.rows(), 0, k) == Approx(0.2 * 2));
+        CHECK(element(second.rows(), 0, k) == Approx(moment));
+    }
+    CHECK(element(largest.rows(), 0, 0) == Approx(moment - 0.01));
+    CHECK(element(g.rows(), 0, 0) == Approx(moment - 0.01 - 0.5));
+    CHECK(element(largest.rows(), 0, 1) == 3);
+    CHECK(element(g.rows(), 0, 1) == 0);
+}
+
 }  // namespace
 }  // namespace dbench::arena

@@ -26,12 +26,14 @@ TEST_CASE("A group counts as an all-reduce") {
     CHECK(all_reduce.degree == complete_graph.degree);
     CHECK(all_reduce.messages == complete_graph.messages);
     CHECK(all_reduce.rows == complete_graph.rows);
+    CHECK(complete_graph.gathered == Approx(complete_graph.rows / 2));
 
     // Groups of 3 and 2, and a path of two: 3 * 2 + 2 * 1 + 2 links over 7 replicas.
     const RoundCost both = round_cost(groups_and_path(7), kRound);
     CHECK(both.degree == Approx(10.0 / 7));
     CHECK(both.messages == 3 * 4 + 2 * 2 + 2);
     CHECK(both.rows == Approx(4 + 2 + 2));
+    CHECK(both.gathered == Approx(4 / 2));  // A pair exchanges its rows and gathers no mean.
 }
 
 TEST_CASE("One replica, or W = I, sends nothing") {

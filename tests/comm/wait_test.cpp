@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <numeric>
 #include <thread>
 
 #include "base/clock.hpp"
@@ -27,6 +28,17 @@ Wait wait_for(std::function<bool()> done, double deadline) {
 }
 
 }  // namespace
+
+TEST_CASE("A text names the first ranks and counts the others") {
+    CHECK(to_text({7}) == "rank 7");
+    CHECK(to_text({3, 5}) == "ranks 3, 5");
+    std::vector<int> ranks(16);
+    std::iota(ranks.begin(), ranks.end(), 0);
+    const std::string named = "ranks 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15";
+    CHECK(to_text(ranks) == named);
+    ranks.insert(ranks.end(), {16, 17, 18});
+    CHECK(to_text(ranks) == named + " and 3 others");
+}
 
 TEST_CASE("A wait releases the core") {
     const double start = base::now(), cpu = cpu_seconds();

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <numeric>
 #include <set>
 
@@ -89,6 +90,22 @@ TEST_CASE("iid keeps the split and changes the order") {
     // set.
     const double mean = std::accumulate(first.begin(), first.end(), 0.0) / 250;
     CHECK(std::abs(mean - 499.5) < 80);  // Four standard deviations.
+}
+
+TEST_CASE("iid changes the order of each replica's samples in another way") {
+    const auto partition = make("iid", 1000, 4);
+    // Returns the places in epoch 0 of the samples of epoch 1.
+    const auto moved = [&](int64_t replica) {
+        const Samples before = partition->epoch(replica, 0);
+        Samples places;
+        for (const int64_t sample : partition->epoch(replica, 1)) {
+            places.push_back(std::find(before.begin(), before.end(), sample) - before.begin());
+        }
+        return places;
+    };
+    CHECK(moved(0) == moved(0));
+    CHECK(moved(0) != moved(1));
+    CHECK(moved(2) != moved(3));
 }
 
 TEST_CASE("class_dirichlet distributes each label over few replicas if alpha is small") {

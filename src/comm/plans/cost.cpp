@@ -30,9 +30,8 @@ RoundCost round_cost(const graphs::Schedule& schedule, graphs::Round round) {
         const RoundCost group = all_reduce_cost(m);
         cost.messages += group.messages;
         cost.rows += group.rows;
-        if (m > 2)
-            // Pairs are neighbours and not groups if messages are coded.
-            cost.gathered += group.rows / 2;
+        // Pairs are neighbours and not groups if messages are coded.
+        if (m > 2) cost.gathered += group.rows / 2;
         links += m * (m - 1);
         for (const int member : members) grouped[member] = true;
     }

@@ -129,6 +129,22 @@ TEST_CASE("consensus_control repeats rounds up to the target or a fraction of th
                ContainsSubstring("is a sequence"));
 }
 
+TEST_CASE("participation leaves out as many of the slowest replicas as its fraction says") {
+    const auto control = staged(R"({"type": "participation", "graph": "complete",
+                                    "policy": "slowest", "fraction": 0.5,
+                                    "every": {"iterations": 3}})",
+                                6);
+    CHECK(degree(*control, 0) == 5);
+    Script next(*control);
+    next({1, 9, 2, 8, 3, 7});
+    for (int i = 0; i < 6; ++i) {
+        INFO("replica " << i);
+        const size_t peers = i % 2 == 0 ? 3 : 1;  // with itself
+        CHECK(control->in(control->at(next.t + 1), i).size() == peers);
+    }
+    CHECK_THAT(control->stages().back().reason, ContainsSubstring("left out as slowest: 1 3 5"));
+}
+
 TEST_CASE("budget spends the same bytes early, late and evenly") {
     const int n = 16;
     const RunFacts run{{100, 10, 1}, 40};

@@ -44,6 +44,13 @@ TEST_CASE("A generation replaces another one of the same iteration") {
     CHECK(unfinished(folder.path()).empty());
 }
 
+TEST_CASE("The newest generation comes first, by its number") {
+    const base::Folder folder;
+    for (const char* name : {"20", "9", "100"}) make_generation(folder / name, kOld);
+    make_generation(folder / "7.partial", kNew);
+    CHECK(generations(folder.path()) == std::vector<int64_t>{100, 20, 9});
+}
+
 TEST_CASE("A generation that cannot be replaced is still there") {
     const base::Folder folder;
     const fs::path path = folder / "20";

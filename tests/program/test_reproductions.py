@@ -325,7 +325,9 @@ def test_a_script_without_its_input_leaves_cells_not_run(table, ask, tmp_path, c
     assert status == 0 and verdicts(found) == ["not run"] * 2
     assert found["cells"][0]["why"] == "data are missing: no rows in the drawer"
     assert main(["reproduce", "mine", "--plan", "--folder", "runs"]) == 0
-    assert "no rows in the drawer" in capfd.readouterr().out
+    told = capfd.readouterr().out
+    assert told.count("no rows in the drawer") == 1 and "refused, 2 runs: " in told
+    assert "leaves out 2 runs of unknown length" in told and "one core" not in told
     path.write_text(SCRIPT)
     assert "not run" not in verdicts(ask("--run")[1])
 

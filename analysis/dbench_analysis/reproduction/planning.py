@@ -37,10 +37,11 @@ def text(place: Place, planned: list[Planned]) -> str:
     lines.append(f"{counted(len(planned), 'run')}, {missing} to do, in {place.folder}")
     if any(assumed(cell) for cell in lacking):
         lines.append(f"the cost includes {counted(impossible, 'run')} that are not possible yet")
-    unknown = sum(iterations == 0 for _, iterations in due)
-    if unknown:
-        lines.append(f"the cost leaves out {counted(unknown, 'run')} of unknown length")
-    return "\n".join([*lines, *cost(place.what.cells, due)])
+    known = [(cell, iterations) for cell, iterations in due if iterations]
+    if len(known) < len(due):
+        lines.append(f"the cost leaves out {counted(len(due) - len(known), 'run')} of unknown "
+                     "length")
+    return "\n".join(lines + (cost(place.what.cells, known) if known or not due else []))
 
 
 def assumed(cell: Cell) -> int:

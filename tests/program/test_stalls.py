@@ -21,7 +21,7 @@ def test_a_rank_stopped_at_the_start_is_named(dbench, rank):
                            "--output", "out.h5"]
     start = time.monotonic()
     run = subprocess.Popen(command, cwd=dbench.folder, text=True, stderr=subprocess.PIPE,
-                           env={**dbench.environment, "DBENCH_TIMEOUT": "4"})
+                           env={**dbench.environment, "DBENCH_TIMEOUT": "8"})
     try:
         _, errors = run.communicate(timeout=60)
     except subprocess.TimeoutExpired:
@@ -39,7 +39,7 @@ def test_a_rank_stopped_at_the_start_is_named(dbench, rank):
 def test_only_the_stopped_rank_is_named(dbench, rank):
     """On a ring each rank waits for two others, and ranks that wait for the stopped rank do not
     send either; still only the stopped rank is named."""
-    dbench.environment["DBENCH_TIMEOUT"] = "4"
+    dbench.environment["DBENCH_TIMEOUT"] = "8"
     run = dbench.start("run", dbench.spec(LONG), "--output", "out.h5", ranks=4)
     wait_for_rows(dbench.folder / "out.h5")
     os.kill(children(run.pid)[rank], signal.SIGSTOP)

@@ -170,14 +170,34 @@ def test_publish_writes_tables_figures_and_one_page(folder, published):
     for name in ("variance-accuracy", "early", "convergence"):
         assert (place / f"mine/{name}.png").stat().st_size > 1000
         assert f"]({name}.png)" in page
-    index = (place / "index.html").read_text()
-    for run in open_runs([str(folder)]):
-        spec = place / f"specs/{spec_hash(run)}.json"
-        assert f'href="specs/{spec.name}"' in index
-        assert "seed" not in json.loads(spec.read_text())
-    assert "sign flips" not in index  # the page of a study has its verdicts
-    # Readers do not have the result files: nothing names the machine.
-    assert str(folder) not in index and "Provenance" not in index and ".h5" not in index
+    for name, above in (("index.html", ""), ("mine/index.html", "../")):
+        index = (place / name).read_text()
+        assert "29 runs of " in index and str(place / name) in files
+        for run in open_runs([str(folder)]):
+            spec = place / f"specs/{spec_hash(run)}.json"
+            assert f'href="{above}specs/{spec.name}"' in index
+            assert "seed" not in json.loads(spec.read_text())
+        assert "sign flips" not in index  # results.md has the verdicts
+        # Readers do not have the result files: nothing names the machine.
+        assert str(folder) not in index and "Provenance" not in index and ".h5" not in index
+
+
+def test_the_page_of_all_runs_loses_no_study(tmp_path, capsys):
+    two = {k: ACCURACY[k][:2] for k in ("C_complete", "D_ring")}
+    first, second = (str(make(tmp_path / name, two)) for name in ("one & two", "other"))
+    out = tmp_path / "out"
+    assert main(["publish", first, second, "-o", str(out)]) == 0
+    before = (out / "index.html").read_bytes()
+    assert "8 runs of this project" in before.decode() and not capsys.readouterr().err
+    assert main(["publish", second, "-o", str(out)]) == 0
+    printed = capsys.readouterr()
+    assert (out / "index.html").read_bytes() == before
+    assert str(out / "index.html") not in printed.out.splitlines()
+    assert "is left as it is" in printed.err and "not given: one & two." in printed.err
+    assert str(out / "other/index.html") in printed.out.splitlines()
+    third = str(make(tmp_path / "third", two))
+    assert main(["publish", third, first, second, "-o", str(out)]) == 0
+    assert "12 runs of this project" in (out / "index.html").read_text()
 
 
 def test_correlations_have_intervals_and_leave_all_reduce_out(published):

@@ -1,13 +1,14 @@
 """`dbench-analyze publish`: from folders of finished runs to tables, figures, verdicts and a
 page."""
 
+import sys
 from pathlib import Path
 
 from ..basics.errors import AnalysisError
 from ..quantities import fields
 from ..statistics.outcome import parse_margin
 from ..studies.family import METRIC, Terms
-from ..studies.publish import publish
+from ..studies.publish import INDEX, publish
 from . import page_options
 
 HELP = "tables, figures and a page of verdicts for each study, and one page to browse all runs"
@@ -16,8 +17,9 @@ EXAMPLES = """examples:
   dbench-analyze publish results/studies/ada results/studies/adam -o docs/studies
   dbench-analyze publish results/mine -o page --margin 1% --metric accuracy_min
 Each folder is a study. Its tables (CSV, and Parquet if pyarrow is installed), figures and the page
-results.md are written to the folder of the same name in DIR. DIR/index.html shows the final runs
-of all given studies, with filters, curves and links to their specs.
+results.md are written to the folder of the same name in DIR, with index.html, a page of its final
+runs with filters, curves and links to their specs. DIR/index.html is such a page of all given
+studies. If it already has runs of a study that is not given, it is left as it is.
 If `sweep tune` made the runs, its tables in the folder say which runs are trials, and how rates
 were chosen. Methods are compared with all-reduce (C_complete) in the same cell, over shared seeds.
 """
@@ -49,6 +51,11 @@ def run(arguments) -> int:
                             f"give {METRIC} or loss_mean_model")
     terms = Terms(parse_margin(arguments.margin, fields.find(arguments.metric)), arguments.alpha,
                   arguments.metric)
-    for path in publish(arguments.runs, arguments.where, target, terms):
+    paths, lost = publish(arguments.runs, arguments.where, target, terms)
+    for path in paths:
         print(path)
+    if lost:
+        print(f"note: {target / INDEX} is left as it is. It has runs of studies that were not "
+              f"given: {', '.join(sorted(lost))}. Give their folders as well, or remove the page, "
+              "to write it anew.", file=sys.stderr)
     return 0

@@ -59,9 +59,11 @@ def section(anchor: str, title: str, content: str) -> str:
     return f'<section id="{anchor}"><h2>{text(title)}</h2>{content}</section>'
 
 
-def page(title: str, body: str) -> str:
-    """Return a whole page."""
+def page(title: str, body: str, metadata: dict[str, str] | None = None) -> str:
+    """Return a whole page, with named values for programs that read it (meta elements)."""
+    named = "".join(f'<meta name="{text(name)}" content="{text(value)}">'
+                    for name, value in (metadata or {}).items())
     return ('<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f'<meta name="viewport" content="width=device-width, initial-scale=1">{named}'
             f"<title>{text(title)}</title><style>\n{asset('page.css')}</style></head>\n"
             f"<body>{body}</body></html>\n")

@@ -22,13 +22,15 @@ EVENTS = 200  # events of a run that the page shows at most
 
 
 def document(runs: list[Run], title: str | None = None, folder: Path | None = None,
-             live: float = 0, links: list[str] | None = None) -> str:
+             live: float = 0, links: list[str] | None = None,
+             metadata: dict[str, str] | None = None) -> str:
     """Return the page as a string. Links to files are relative to `folder`. A page that is `live`
     loads itself again every so many seconds, and has no figures that take long to draw.
 
     If `links` has the address of each run's spec, the page is for readers who do not have the
     result files: rows link to these addresses, and nothing names a path or a machine. Its result
-    has no sentences, because their tests are not corrected for the number of statements."""
+    has no sentences, because their tests are not corrected for the number of statements. Programs
+    that read the page find the values of `metadata` by their names."""
     title = title or heading(runs)
     answers = ([] if len(runs) == 1 or links is not None
                else answer.sentences(runs, few(runs)))
@@ -47,7 +49,7 @@ def document(runs: list[Run], title: str | None = None, folder: Path | None = No
                f"page loads itself again every {live:g} s.</p>{html.refresh(live)}" if live else "")
     body = (f"<header><h1>{html.text(title)}</h1><p "
             f"class=soft>{html.text(lead(runs))}</p>{renewed}<nav>{anchors}</nav></header>")
-    return html.page(title, body + "".join(html.section(*part) for part in parts))
+    return html.page(title, body + "".join(html.section(*part) for part in parts), metadata)
 
 
 def opening(runs: list[Run], answers: list[str],

@@ -3,7 +3,9 @@
 import importlib.util
 import json
 import os
+import re
 from collections.abc import Sequence
+from html import unescape
 from pathlib import Path
 
 import pandas as pd
@@ -20,6 +22,7 @@ from .runs import Study, cell_labels, spec_hash, spec_of, study
 FIGURES = ("scale", "variance-accuracy", "early", "connections", "convergence")
 OVER_CELLS = ("scale",)
 INDEX = "index.html"
+STUDIES = "studies"  # the name of the value by which a page says whose runs it has
 
 
 def replace(target: Path, text: str):
@@ -76,12 +79,40 @@ def pictures(study: Study, folder: Path) -> list[tuple[str, str, str]]:
     return found
 
 
-def publish(folders: Sequence[str], where: Sequence[str], target: Path, terms: Terms) -> list[Path]:
-    """Publish each folder of runs as a study in the folder of its name in `target`, and the page
-    with all final runs. Return the files."""
+def studies_on(page_of_runs: Path) -> set[str]:
+    """Return the names of the studies whose runs a published page has."""
+    if not page_of_runs.exists():
+        return set()
+    found = re.search(f'<meta name="{STUDIES}" content="([^"]*)">',
+                      page_of_runs.read_text(encoding="utf-8"))
+    return set(json.loads(unescape(found[1]))) if found else set()
+
+
+def written_page(finals: list[Run], specs: list[Path], names: list[str], title: str,
+                 folder: Path) -> Path:
+    """Write the page to browse runs, whose rows link to `specs`; return the file."""
+    links = [os.path.relpath(path, folder) for path in specs]
+    replace(folder / INDEX, document(finals, title, folder, links=links,
+                                     metadata={STUDIES: json.dumps(names)}))
+    return folder / INDEX
+
+
+def counted(runs: list[Run]) -> str:
+    """Return "1 run" or "N runs"."""
+    return f"{len(runs)} run{'s' * (len(runs) != 1)}"
+
+
+def publish(folders: Sequence[str], where: Sequence[str], target: Path,
+            terms: Terms) -> tuple[list[Path], set[str]]:
+    """Publish each folder of runs as a study in the folder of its name in `target`, with a page of
+    its final runs, and the page with the final runs of all given studies.
+
+    Return the files, and the studies of the page of all that were not given. If there are such
+    studies, that page is left as it is, because it would lose their runs."""
     found: list[Path] = []
     finals: list[Run] = []
     specs: list[Path] = []
+    names: list[str] = []
     for folder in folders:
         one = study(Path(folder), open_runs([folder], where))
         place = target / one.name
@@ -92,13 +123,18 @@ def publish(folders: Sequence[str], where: Sequence[str], target: Path, terms: T
                             ("statements", tables.of_statements(one, made)),
                             ("correlations", correlations)):
             found += written_table(frame, place / f"{name}.csv")
-        specs += written_specs(one.finals, target / "specs")
+        own_specs = written_specs(one.finals, target / "specs")
         drawings = pictures(one, place)
         found += [place / file for _, file, _ in drawings]
         replace(place / "results.md", page.page(one, terms, methods, made, correlations, drawings))
-        found.append(place / "results.md")
+        found += [place / "results.md",
+                  written_page(one.finals, own_specs, [one.name],
+                               f"{counted(one.finals)} of the study {one.name}", place)]
         finals += one.finals
-    replace(target / INDEX, document(
-        finals, f"{len(finals)} runs of this project's studies", target, links=[
-            os.path.relpath(path, target) for path in specs]))
-    return [*found, target / INDEX]
+        specs += own_specs
+        names.append(one.name)
+    lost = studies_on(target / INDEX) - set(names)
+    if not lost:
+        found.append(written_page(finals, specs, names,
+                                  f"{counted(finals)} of this project's studies", target))
+    return found, lost

@@ -1,11 +1,12 @@
-"""Models of torchvision and Hugging Face, with the options by which dbench-export writes them. As a
-program it exports them, trains two replicas of each on one rank and on two ranks under mpirun,
-compares the bits of the two runs, and prints a table (docs/your-model.md):
+"""Models of torchvision, timm and Hugging Face, with the options by which dbench-export writes
+them. As a program it exports them, trains two replicas of each on one rank and on two ranks under
+mpirun, compares the bits of the two runs, and prints a table (docs/your-model.md):
 
   PYTHON tests/pytorch/real_models.py [NAME...]
 
-PYTHON has torch, torchvision, transformers and h5py. DBENCH_PROGRAM names the program (default:
-build/dbench). Hugging Face's weights are random."""
+PYTHON has torch, torchvision, transformers, timm for its models, and h5py. DBENCH_PROGRAM names the
+program (default: build/dbench). All weights are random. Without NAME, models of more than 100 M
+parameters are left out: each of their runs takes minutes and gigabytes."""
 
 import contextlib
 import io
@@ -14,7 +15,7 @@ import sys
 import tempfile
 import time
 import zipfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ class RealModel:
     options: tuple[str, ...] = ()
     files: dict[str, Any] = field(default_factory=dict)
     refused: str = ""
+    large: bool = False  # it is tried if it is named
 
     def command(self, folder: Path, output: Path) -> list[str]:
         """Write the files into `folder`, and return the arguments of dbench-export."""
@@ -50,6 +52,11 @@ def _of_torchvision(name: str, side: int = 64, auxiliary: tuple[str, ...] = ()) 
     return RealModel(f"torchvision:{name}", (f"float32[3,{side},{side}]",), options=options)
 
 
+def _of_timm(name: str, side: int = 64) -> RealModel:
+    content = TIMM.format(name=name)
+    return RealModel("model.py:make", (f"float32[3,{side},{side}]",), files={"model.py": content})
+
+
 def _of_hugging_face(kind: str, name: str, inputs: tuple[str, ...], classes: int = 10,
                      refused: str = "", **keys: Any) -> RealModel:
     config = {"model_type": kind, "architectures": [name], **keys}
@@ -59,6 +66,13 @@ def _of_hugging_face(kind: str, name: str, inputs: tuple[str, ...], classes: int
 
 TEXT = ("int64[64]",)
 MASKED = ("input_ids=int64[64]:256", "attention_mask=bool[64]")
+TIMM = """
+import timm
+
+
+def make():
+    return timm.create_model("{name}", num_classes=10)
+"""
 BOTH = """
 import torch
 from torch import nn
@@ -89,6 +103,11 @@ MODELS = {
     "googlenet": _of_torchvision("googlenet", auxiliary=("aux_logits2", "aux_logits1")),
     "inception_v3": _of_torchvision("inception_v3", 299, ("aux_logits",)),
     **{name: _of_torchvision(name, 224) for name in ("vit_b_16", "swin_t", "maxvit_t")},
+    **{f"timm {name}": _of_timm(name) for name in (
+        "resnet26d", "mobilenetv3_small_100", "efficientnetv2_rw_t", "regnety_002", "ghostnet_100",
+        "convnext_atto", "edgenext_xx_small", "mobilevit_xxs", "poolformer_s12")},
+    **{f"timm {name}": _of_timm(name, 224) for name in (
+        "vit_tiny_patch16_224", "mixer_s32_224", "pvt_v2_b0")},
     "gpt2": _of_hugging_face("gpt2", "GPT2LMHeadModel", TEXT, WORDS, vocab_size=WORDS, n_layer=12,
                              n_embd=192, n_head=12),
     "llama": _of_hugging_face("llama", "LlamaForCausalLM", TEXT, WORDS, vocab_size=WORDS,
@@ -103,6 +122,11 @@ MODELS = {
     "vit": _of_hugging_face("vit", "ViTForImageClassification", ("float32[3,224,224]",),
                             num_labels=10, hidden_size=192, num_hidden_layers=12,
                             num_attention_heads=3, intermediate_size=768),
+    "gpt2 (full size)": replace(_of_hugging_face("gpt2", "GPT2LMHeadModel", TEXT, 50257),
+                                large=True),
+    "bert (full size)": replace(_of_hugging_face(
+        "bert", "BertForSequenceClassification",
+        ("input_ids=int64[64]:30522", "attention_mask=bool[64]"), num_labels=10), large=True),
     "t5-small (one text)": RealModel("t5.py:make", TEXT, WORDS, files={"t5.py": BOTH}),
     "t5-small (without a decoder's text)": _of_hugging_face(
         "t5", "T5ForConditionalGeneration", TEXT, WORDS, "?", **T5),
@@ -169,7 +193,7 @@ def try_model(model: RealModel, folder: Path) -> str:
 def main(names: list[str]) -> None:
     """Try the models of these names, or all."""
     sys.path[:0] = [str(ROOT / "export"), str(ROOT / "tests" / "program")]
-    for name in names or MODELS:
+    for name in names or [name for name, model in MODELS.items() if not model.large]:
         with tempfile.TemporaryDirectory() as folder:
             try:
                 result = try_model(MODELS[name], Path(folder))

@@ -1,7 +1,7 @@
 """Well-known architectures as exported models: three steps against eager PyTorch to the bit, the
 same bits on any number of ranks, stacked runs, and resumed runs. models_of_users.py has small
-models with their operators. Those of torchvision and of Hugging Face are exported if these packages
-are installed: some of torchvision's, and all with DBENCH_REAL_MODELS=all (seven minutes)."""
+models with their operators. Those of torchvision, timm and Hugging Face are exported if these
+packages are installed: some of the first two, and all with DBENCH_REAL_MODELS=all (ten minutes)."""
 
 import functools
 import json
@@ -13,6 +13,7 @@ from pathlib import Path
 import models_of_users as users
 import numpy as np
 import pytest
+import real_models
 from exported_steps import FEATURES, IMAGE, TOKENS, compare, export, spec_of_steps
 from reference import make_runs, torch
 from torch.nn import functional
@@ -27,11 +28,15 @@ CASES = [(name, batch, precision) for name in SAMPLES
          for batch, precision in ((1, "float32"), (3, "float64"), (7, "float32"))]
 STACKED = ["lenet", "resnet_groupnorm", "Mixer", "ConvNext", "weight_norm"]
 TORCHVISION = ["shufflenet_v2_x0_5", "googlenet"]
+TIMM = ["mobilenetv3_small_100"]
 if os.environ.get("DBENCH_REAL_MODELS") == "all":
     TORCHVISION += ["resnet18", "mobilenet_v3_small", "squeezenet1_1", "alexnet", "vgg11",
                     "vgg11_bn", "resnet50", "resnext50_32x4d", "wide_resnet50_2", "densenet121",
                     "mobilenet_v2", "efficientnet_b0", "regnet_y_400mf", "inception_v3",
                     "convnext_tiny", "vit_b_16", "swin_t", "maxvit_t"]
+    TIMM += ["resnet26d", "efficientnetv2_rw_t", "regnety_002", "ghostnet_100", "convnext_atto",
+             "edgenext_xx_small", "mobilevit_xxs", "poolformer_s12", "vit_tiny_patch16_224",
+             "mixer_s32_224", "pvt_v2_b0"]
 HUGGING_FACE = {
     "gpt2": {"n_layer": 1, "n_head": 2, "n_embd": 16, "n_positions": 12},
     "llama": {"num_hidden_layers": 4, "hidden_size": 16, "intermediate_size": 32,
@@ -175,6 +180,18 @@ def test_torchvision(tmp_path, name):
         return total
 
     compare(torchvision.models.get_model(name, weights=None, num_classes=10), spec, run, loss_of)
+
+
+@pytest.mark.parametrize("name", TIMM)
+def test_timm(tmp_path, name):
+    timm = pytest.importorskip("timm", reason="no timm in this Python")
+    side = 224 if name in ("vit_tiny_patch16_224", "mixer_s32_224", "pvt_v2_b0") else 64
+    sample, path = ("float32", [3, side, side]), tmp_path / f"{name}.pt2"
+    (tmp_path / "model.py").write_text(real_models.TIMM.format(name=name))
+    export(f"{tmp_path / 'model.py'}:make", sample, 10, path)
+    spec = spec_of_steps(path, sample, 10, 3, "float32", 1, steps=1)
+    (run,) = make_runs([spec], tmp_path)
+    compare(timm.create_model(name, num_classes=10), spec, run, cross_entropy)
 
 
 @pytest.mark.parametrize("name", HUGGING_FACE)

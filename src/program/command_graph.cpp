@@ -33,16 +33,33 @@ void add_gpus_per_node(Json& spec, int gpus_per_node) {
     }
 }
 
+// Returns the spec's entry of a graph that is given as JSON, as a spec has it.
+Json parse_graph_json(const std::string& text) {
+    Json spec = base::parse_json(text, "graph");
+    if (!spec.contains("type") || !spec["type"].is_string()) {
+        throw UserError("graph: " + text +
+                        " has no \"type\" (write {\"type\": \"ring\"}, for example)");
+    }
+    return spec;
+}
+
 Json spec_of(const GraphArguments& a) {
-    Json spec{{"type", a.type}};
+    Json spec = a.type.starts_with('{') ? parse_graph_json(a.type) : parse_member(a.type, "graphs");
+    const auto type = spec["type"].get<std::string>();
     for (const auto& [key, text] : a.parameters) {
-        spec[key] = parse_member_key("graphs", a.type, key, text);
+        spec[key] = parse_member_key("graphs", type, key, text);
     }
     add_gpus_per_node(spec, a.gpus_per_node);
     return spec;
 }
 
 Json compared_spec(const std::string& words, int gpus_per_node) {
+    if (words.starts_with('{')) {
+        throw UserError(
+            "graph: --compare takes TYPE or TYPE:KEY=VALUE:..., not JSON, because its commas "
+            "separate "
+            "graphs");
+    }
     Json spec = parse_member(words, "graphs");
     add_gpus_per_node(spec, gpus_per_node);
     return spec;
@@ -255,11 +272,12 @@ std::pair<int64_t, int64_t> rounds_of(const std::string& text) {
                     " is not A:B with 0 <= A < B (rounds A to B - 1, such as 0:8)");
 }
 
-void print_round(const graphs::Schedule& schedule, int64_t t, const GraphArguments& a) {
+void print_round(const graphs::Schedule& schedule, int64_t t, const std::string& type,
+                 const GraphArguments& a) {
     const graphs::Round round = schedule.at(t);
     if (a.matrix) graphs::print_matrix(std::cout, schedule, round);
     if (a.edges) graphs::print_edges(std::cout, schedule, round);
-    if (a.dot) graphs::print_dot(std::cout, schedule, round, a.type);
+    if (a.dot) graphs::print_dot(std::cout, schedule, round, type);
 }
 
 }  // namespace
@@ -286,21 +304,22 @@ int command_graph(const GraphArguments& a) {
         return 0;
     }
     const Json spec = spec_of(a);
+    const auto type = spec["type"].get<std::string>();
     if (!a.rounds.empty()) {
         const auto [first, end] = rounds_of(a.rounds);
         if (!a.matrix && !a.edges) throw UserError("graph: --rounds needs --matrix or --edges");
         const auto schedule = graphs::make_graph(spec, {a.n, a.seed}, "graph");
         for (int64_t t = first; t < end; ++t) {
             std::cout << "# round " << t << "\n";
-            print_round(*schedule, t, a);
+            print_round(*schedule, t, type, a);
         }
         return 0;
     }
     if (a.matrix || a.edges || a.dot) {
-        print_round(*graphs::make_graph(spec, {a.n, a.seed}, "graph"), a.round, a);
+        print_round(*graphs::make_graph(spec, {a.n, a.seed}, "graph"), a.round, type, a);
         return 0;
     }
-    const GraphReport l = report_on(a.type, spec, a);
+    const GraphReport l = report_on(type, spec, a);
     if (a.json) {
         std::cout << l.json.dump(2) << "\n";
     } else {

@@ -239,6 +239,21 @@ def test_compare(dbench):
     assert "TYPE is missing" in dbench("graph", "--n", 16, expect=2).stderr
 
 
+def test_a_graph_is_given_by_type_short_form_or_the_json_of_a_spec(dbench):
+    words = ("--n", 16, "--matrix")
+    expected = dbench("graph", "ring_lattice", "--k", 6, *words).stdout
+    assert expected != dbench("graph", "ring_lattice", *words, "--k", 4).stdout
+    spec = json.dumps({"type": "ring_lattice", "k": 6})
+    for given in (["ring_lattice:k=6"], [spec], ['{"type": "ring_lattice"}', "--k", 6]):
+        assert dbench("graph", *given, *words).stdout == expected
+    assert dbench("graph", spec, "--n", 16, "--dot").stdout.startswith(
+        dbench("graph", "ring_lattice", "--k", 6, "--n", 16, "--dot").stdout.splitlines()[0])
+    for given, said in (['{"k": 6}', 'has no "type"'], ['{"type": "ring"', "graph"],
+                        ['{"type": "ring", "kk": 6}', "kk"], ["ring_lattice:6", "KEY=VALUE"]):
+        assert said in dbench("graph", given, "--n", 16, expect=2).stderr
+    assert "not JSON" in dbench("graph", "--compare", spec, "--n", 16, expect=2).stderr
+
+
 @pytest.mark.parametrize("graph, n", [("torus", 8), ("exponential", 8), ("ring", 9), ("star", 6)])
 def test_disagreement_is_that_of_the_eigenvalues(dbench, graph, n):
     """NumPy computes the eigenvalues of the printed matrix, and the sums of docs/graphs.md."""

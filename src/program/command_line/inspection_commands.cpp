@@ -10,6 +10,8 @@ constexpr const char* kGraphExamples = R"(
 Examples:
   dbench graph ring --n 16
   dbench graph ring_lattice --n 96 --k 38 --json
+  dbench graph ring_lattice:k=38 --n 96
+  dbench graph '{"type": "ring_lattice", "k": 38}' --n 96     as in a spec
   dbench graph one_peer_exponential --n 12 --edges --round 3
   dbench graph torus --n 96 --gpus-per-node 6 --placement optimised --model-bytes 102e6
   dbench graph ring --n 8 --links links.txt --model-bytes 102e6 --placement optimised
@@ -63,8 +65,11 @@ void add_graph(CLI::App& app, CommandLine& line) {
     GraphArguments& graph = line.graph;
     auto* graph_command =
         app.add_subcommand("graph", "print a communication graph, or its proven properties");
-    auto* type_option = graph_command->add_option(
-        "TYPE", graph.type, "the graph; its parameters follow as --KEY VALUE (dbench list graphs)");
+    auto* type_option =
+        graph_command->add_option("TYPE", graph.type,
+                                  "the graph (dbench list graphs): TYPE, TYPE:KEY=VALUE:... or the "
+                                  "JSON of a spec; parameters "
+                                  "may also follow as --KEY VALUE");
     graph_command
         ->add_option("--compare", graph.compare,
                      "compare several graphs: A,B,C, each of them TYPE or TYPE:KEY=VALUE:...")

@@ -24,43 +24,75 @@ namespace {
 constexpr int64_t kPiece = 16384;  // In columns.
 constexpr int64_t kWord = sizeof(uint64_t);
 
-/// Returns the columns of the k largest magnitudes of v [numel], in ascending order. A histogram of
-/// the leading bits finds the bin of the k-th largest magnitude; the elements of this bin are then
-/// sorted partially.
+/// Number of elements from which a histogram finds the largest ones faster than a selection among
+/// all.
+constexpr int64_t kWorthHistogram = 2048;
+
+/// Columns of a part among which its k largest magnitudes are.
 template <class T>
-std::vector<uint32_t> largest(const T* v, int64_t numel, int64_t k) {
-    using Bits = MagnitudeOf<T>;
+struct Candidates {
+    std::vector<uint32_t> columns;          ///< In ascending order.
+    std::vector<MagnitudeOf<T>> undecided;  ///< Magnitudes, without those that are surely chosen.
+    int64_t chosen = 0;                     ///< Number of columns that are surely chosen.
+};
+
+/// Returns all columns of v [numel].
+template <class T>
+Candidates<T> all_columns(const T* v, int64_t numel) {
+    Candidates<T> all;
+    all.columns.resize(static_cast<size_t>(numel));
+    std::iota(all.columns.begin(), all.columns.end(), 0U);
+    all.undecided.resize(static_cast<size_t>(numel));
+    std::transform(v, v + numel, all.undecided.begin(), [](T x) { return magnitude_of(x); });
+    return all;
+}
+
+/// Returns the columns of v [numel] whose magnitudes have the leading bits of the k-th largest one
+/// or larger ones. A histogram of these bits finds them in two passes over v.
+template <class T>
+Candidates<T> columns_by_leading_bits(const T* v, int64_t numel, int64_t k) {
     constexpr int kBits = 12, kShift = kMagnitudeBits<T> - kBits, kWays = 4;
     std::vector<std::array<uint32_t, kWays>> found(size_t{1} << kBits);
     for (int64_t c = 0; c < numel; ++c) ++found[magnitude_of(v[c]) >> kShift][c % kWays];
-    Bits bin = 0;
+    MagnitudeOf<T> bin = 0;
     int64_t above = 0, here = 0;  // Elements in the bins above `bin`, and in `bin`.
-    for (bin = (Bits{1} << kBits) - 1;; --bin) {
+    for (bin = (MagnitudeOf<T>{1} << kBits) - 1;; --bin) {
         here = std::accumulate(found[bin].begin(), found[bin].end(), int64_t{0});
         if (above + here >= k) break;
         above += here;
     }
-    std::vector<uint32_t> chosen(static_cast<size_t>(above + here + 1));
+    Candidates<T> some;
+    some.chosen = above;
+    some.columns.resize(static_cast<size_t>(above + here + 1));
     int64_t count = 0;
     for (int64_t c = 0; c < numel; ++c) {  // This loop avoids branches.
-        chosen[static_cast<size_t>(count)] = static_cast<uint32_t>(c);
+        some.columns[static_cast<size_t>(count)] = static_cast<uint32_t>(c);
         count += magnitude_of(v[c]) >> kShift >= bin;
     }
-    chosen.pop_back();
-    std::vector<Bits> sizes;
-    for (const uint32_t c : chosen) {
-        if (magnitude_of(v[c]) >> kShift == bin) sizes.push_back(magnitude_of(v[c]));
+    some.columns.pop_back();
+    for (const uint32_t c : some.columns) {
+        if (magnitude_of(v[c]) >> kShift == bin) some.undecided.push_back(magnitude_of(v[c]));
     }
-    const auto nth = sizes.begin() + (k - above - 1);
-    std::nth_element(sizes.begin(), nth, sizes.end(), std::greater<>());
+    return some;
+}
+
+/// Returns the columns of the k largest magnitudes of v [numel], in ascending order. Of equal
+/// magnitudes the first ones are chosen.
+template <class T>
+std::vector<uint32_t> largest(const T* v, int64_t numel, int64_t k) {
+    using Bits = MagnitudeOf<T>;
+    auto [columns, undecided, chosen] =
+        numel < kWorthHistogram ? all_columns(v, numel) : columns_by_leading_bits(v, numel, k);
+    const auto nth = undecided.begin() + (k - chosen - 1);
+    std::nth_element(undecided.begin(), nth, undecided.end(), std::greater<>());
     const Bits least = *nth;
     int64_t ties =
-        k - above - std::count_if(sizes.begin(), nth, [&](Bits size) { return size > least; });
-    std::erase_if(chosen, [&](uint32_t c) {
+        k - chosen - std::count_if(undecided.begin(), nth, [&](Bits size) { return size > least; });
+    std::erase_if(columns, [&, least = least](uint32_t c) {
         const Bits size = magnitude_of(v[c]);
         return size < least || (size == least && ties-- <= 0);
     });
-    return chosen;
+    return columns;
 }
 
 }  // namespace

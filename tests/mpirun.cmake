@@ -2,6 +2,9 @@
 
 set(DBENCH_MPIRUN ${MPIEXEC_EXECUTABLE})
 set(DBENCH_TEST_ENVIRONMENT OMP_NUM_THREADS=1 "DBENCH_TESTS=${CMAKE_CURRENT_SOURCE_DIR}" "DBENCH_PYTHON=${Python}")
+# Tests start the program some 2,000 times, and LibTorch fills the heap at each start. glibc asks for huge pages, so that
+# a start takes 0.15 instead of 0.19 seconds of processor time. Other C libraries ignore the variable.
+list(APPEND DBENCH_TEST_ENVIRONMENT GLIBC_TUNABLES=glibc.malloc.hugetlb=1)
 execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE version ERROR_QUIET)
 if(version MATCHES "Open MPI|OpenRTE|prte")  # other implementations do not have these options
     list(APPEND DBENCH_MPIRUN --oversubscribe --bind-to none)

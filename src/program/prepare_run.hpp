@@ -35,6 +35,7 @@ struct RunArguments {
     int ranks = 0;                      ///< `check`: the ranks to plan for; 0: those that run
     bool activations = false;           ///< `check`: estimate the memory of activations
     std::vector<std::string> purposes;  ///< `check`: comparisons for which the run must serve
+    std::string points;                 ///< `check`: a file of check_points.hpp; empty: none
     std::vector<std::string> command;   ///< argv, for provenance
 };
 

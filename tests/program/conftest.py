@@ -50,9 +50,10 @@ class Dbench:
     def command(self, *words, ranks=None):
         return (mpirun(ranks) if ranks else []) + [PROGRAM, *map(str, words)]
 
-    def __call__(self, *words, ranks=None, timeout=180, expect=0, env=None):
+    def __call__(self, *words, ranks=None, timeout=180, expect=0, env=None, text=None):
+        """Run a command with `text` as its standard input."""
         done = subprocess.run(self.command(*words, ranks=ranks), cwd=self.folder, timeout=timeout,
-                              text=True,
+                              text=True, input=text,
                               capture_output=True, env={**self.environment, **(env or {})})
         assert done.returncode == expect, f"status {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done

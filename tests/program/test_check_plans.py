@@ -113,3 +113,46 @@ def test_links_of_one_host_use_the_loopback_interface(dbench, user, expected):
     if not any(name.startswith("OMPI_") for name in variables):
         pytest.skip("this MPI is not Open MPI")
     assert variables.get("OMPI_MCA_btl_tcp_if_include") == expected
+
+
+def test_points_are_answered_as_each_alone(dbench):
+    spec = dbench.spec(replicas=8)
+    points = [{"set": {"/seed": 2}, "ranks": 4}, {"set": {"/replicas": 0}},
+              {"set": {"/graph": "ring_lattice:k=4", "/algorithm": "dsgd"}}]
+    (dbench.folder / "points.json").write_text(json.dumps(points))
+    words = ("check", spec, "--points", "points.json")
+    done = dbench(*words, "--json", expect=2)
+    first, refused, third = json.loads(done.stdout)
+    alone = dbench("check", spec, "--set", "/replicas=0", expect=2).stderr
+    assert refused["error"] in alone and "point 1: /replicas" in done.stderr
+    assert first == checked(dbench, spec, "--set", "/seed=2", "--ranks", 4)
+    assert third == checked(dbench, spec, "--set", "graph=ring_lattice:k=4", "--set",
+                            "algorithm=dsgd")
+    lines = dbench(*words, "--quiet", expect=2).stdout.splitlines()
+    assert [line.split(":")[0] for line in lines] == ["point 0", "point 2"]
+    # Standard input, on two ranks; --set holds for all points.
+    del points[0]["ranks"], points[1]
+    told = dbench("check", spec, "--points", "-", "--json", "--set", "/seed=7", ranks=2,
+                  text=json.dumps(points)).stdout
+    assert [answer["spec"]["seed"] for answer in json.loads(told)] == [2, 7]
+    assert [answer["ranks"] for answer in json.loads(told)] == [2, 2]
+
+
+@pytest.mark.parametrize("text, said", [
+    ("{}", "is not a list of points"), ("[]", "is not a list of points"), ("[", "line 1"),
+    ("[3]", "point 0 is not an object with \"set\""),
+    ('[{"set": {}}, {"set": 1}]', "point 1 is not an object"),
+    ('[{"set": {}, "rank": 2}]', "did you mean 'ranks'"),
+    ('[{"set": {}, "ranks": 0}]', "not a whole number from 1"),
+    ('[{"set": {}, "ranks": 1.5}]', "not a whole number from 1")])
+def test_wrong_points_are_refused(dbench, text, said):
+    (dbench.folder / "points.json").write_text(text)
+    done = dbench("check", dbench.spec(), "--points", "points.json", expect=2)
+    assert said in done.stderr and "points.json" in done.stderr and not done.stdout
+
+
+def test_points_belong_to_one_spec_and_their_file_exists(dbench):
+    spec, other = dbench.spec(), dbench.spec(name="other.json")
+    assert "--points: the points belong to one spec" in dbench(
+        "check", spec, other, "--points", "-", expect=2).stderr
+    assert "nothing.json" in dbench("check", spec, "--points", "nothing.json", expect=2).stderr

@@ -43,19 +43,38 @@ BASE = {
 }
 
 
+# The beginning of a replacement of the program. The function answers(), which `check` calls, calls
+# answer() for each point that the sweep asks about, with the spec and the point as its argument.
+ANSWERS = """#!/bin/bash
+answers() {
+    local separator='[' base point
+    base=$(cat "$1")
+    while read -r point; do
+        echo "$separator"
+        separator=,
+        answer "$base $point"
+    done < <(python3 -c 'import json, sys
+for point in json.load(sys.stdin):
+    print(json.dumps(point))')
+    echo ']'
+}
+"""
+
 # A replacement of the program for sweeps that must not train. It accepts every spec in `check`,
 # writes its arguments to $DBENCH_NOTES/run.<process> (separated by zero bytes), and in `doctor`
 # changes the file, as the real program does with the flag of a dead writer.
-STAND_IN = """#!/bin/bash
+STAND_IN = ANSWERS + """answer() {
+    local id
+    echo x >>"$DBENCH_NOTES/asked"
+    id=$(md5sum <<<"$1" | cut -c 1-32)
+    echo '{"spec": {"replicas": 4, "id": "'$id'"}, "iterations": 9,'
+    echo '"memory_bytes_per_rank": 1, "bytes_per_step": 1, "result_bytes": 1,'
+    echo '"result_bytes_per_rank": 1, "evaluation_share": 0.1, "ranks": 1,'
+    echo '"activation_bytes_per_rank": null,'
+    echo '"free_to_change": ["/name", "/output"]}'
+}
 case $1 in
-    check)
-        echo x >>"$DBENCH_NOTES/asked"
-        id=$({ cat "$2"; printf '%s\\0' "${@:3}"; } | md5sum | cut -c 1-32)
-        echo '{"spec": {"replicas": 4, "id": "'$id'"}, "iterations": 9,'
-        echo '"memory_bytes_per_rank": 1, "bytes_per_step": 1, "result_bytes": 1,'
-        echo '"result_bytes_per_rank": 1, "evaluation_share": 0.1, "ranks": 1,'
-        echo '"activation_bytes_per_rank": null,'
-        echo '"free_to_change": ["/name", "/output"]}' ;;
+    check) answers "$2" ;;
     run) printf '%s\\0' "$@" >"$DBENCH_NOTES/run.$BASHPID" ;;
     doctor) touch "$2"; echo "  status           ${DBENCH_STATUS:-running}" ;;
 esac
@@ -139,8 +158,14 @@ exec "$real" "$@"
         with CUDA does; its runs train on the CPU."""
         path = self.folder / "program-with-cuda"
         path.write_text(f"""#!/bin/bash
-echo "$@" >>{self.folder}/asked
-exec "{self.environment['DBENCH_PROGRAM']}" "${{@/'/device="cuda"'/'/device="auto"'}}"
+set -- "{self.environment['DBENCH_PROGRAM']}" "${{@/'/device="cuda"'/'/device="auto"'}}"
+case " $* " in
+    *" --points - "*)
+        points=$(cat)
+        echo "$points" >>{self.folder}/asked
+        exec "$@" <<<"${{points//'"/device": "cuda"'/'"/device": "auto"'}}" ;;
+    *) exec "$@" ;;
+esac
 """)
         path.chmod(0o755)
         self.environment["DBENCH_PROGRAM"] = str(path)
@@ -173,9 +198,10 @@ def remembering(tmp_path_factory):
     path = folder / "program"
     path.write_text(f"""#!/bin/bash
 [ "$1" = check ] && ! grep -q '"base"' "$2" || exec {PROGRAM} "$@"
-kept={folder}/$({{ cat "$2"; printf '%s\\n' "${{@:3}}"; }} | sha256sum | cut -c 1-40)
+points=$(cat)
+kept={folder}/$({{ cat "$2"; printf '%s\\n' "${{@:3}}" "$points"; }} | sha256sum | cut -c 1-40)
 if [ ! -e $kept ]; then
-    {PROGRAM} "$@" >$kept.$$.out 2>$kept.$$.err
+    {PROGRAM} "$@" <<<"$points" >$kept.$$.out 2>$kept.$$.err
     echo "cat $kept.$$.out; cat $kept.$$.err >&2; exit $?" >$kept.$$
     mv $kept.$$ $kept
 fi

@@ -21,18 +21,6 @@ def study(path, monkeypatch, folder):
     return Sweep(str(path))
 
 
-def nested(point):
-    """Return a spec that sets what the point's axes name."""
-    spec = {}
-    for axis, value in point.items():
-        *parents, last = pointer(axis).split("/")[1:]
-        at = spec
-        for key in parents:
-            at = at.setdefault(key, {})
-        at[last] = value
-    return spec
-
-
 @pytest.mark.parametrize("path", STUDIES + UNTUNED, ids=lambda path: path.parent.name)
 def test_the_program_accepts_each_method(path, monkeypatch, tmp_path):
     if not shutil.which(PROGRAM):
@@ -45,19 +33,15 @@ def test_the_program_accepts_each_method(path, monkeypatch, tmp_path):
         base = str(tmp_path / "base.json")
         (tmp_path / "base.json").write_text(json.dumps(sweep.base))
 
-    specs = {}
-    for name, point in sweep.points:
-        if point.get("seed", 1) == 1:
-            specs[name] = tmp_path / f"{name}.json"
-            specs[name].write_text(json.dumps({"base": base, "name": name, **nested(point)}))
-    done = subprocess.run([PROGRAM, "check", "--json", "--quiet", *specs.values()], text=True,
-                          capture_output=True, timeout=300)
+    points = [{"set": {pointer(axis): value for axis, value in point.items()}}
+              for _, point in sweep.points if point.get("seed", 1) == 1]
+    done = subprocess.run([PROGRAM, "check", base, "--points", "-", "--json", "--quiet"], text=True,
+                          input=json.dumps(points), capture_output=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    specs = {name: told[str(path)]["spec"] for name, path in specs.items()}
-    assert all(spec["data"]["validation"] > 0 for spec in specs.values())
-    cells = {json.dumps([spec["replicas"], spec["data"]]) for spec in specs.values()}
-    all_reduce = {json.dumps([spec["replicas"], spec["data"]]) for spec in specs.values()
+    specs = [answer["spec"] for answer in json.loads(done.stdout)]
+    assert all(spec["data"]["validation"] > 0 for spec in specs)
+    cells = {json.dumps([spec["replicas"], spec["data"]]) for spec in specs}
+    all_reduce = {json.dumps([spec["replicas"], spec["data"]]) for spec in specs
                   if spec["algorithm"]["type"] == "centralized"}
     assert cells == all_reduce  # each cell has its reference
 

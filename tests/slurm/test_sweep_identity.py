@@ -5,7 +5,7 @@ Both follow from the output of `dbench check`."""
 import json
 
 import pytest
-from conftest import stand_in
+from conftest import ANSWERS, stand_in
 from sweeps.plan import file_bytes
 from sweeps.program import experiment, ignored_entries
 from sweeps.results import Results
@@ -53,12 +53,14 @@ def test_a_complete_file_is_found_by_its_experiment(tmp_path):
 
 def test_a_sweep_over_a_free_entry_keeps_its_runs(quick):
     """The replacement of the program gives one answer for all points, except for their device."""
-    stand_in(quick, "dbench", """[ $1 = check ] || exit 1
-case "$*" in *cuda*) device=cuda ;; *) device=cpu ;; esac
-echo '{"spec": {"replicas": 4, "device": "'$device'"}, "iterations": 9, "bytes_per_step": 1,'
-echo '"memory_bytes_per_rank": 1, "result_bytes": 1, "result_bytes_per_rank": 100,'
-echo '"ranks": 1, "activation_bytes_per_rank": null, "evaluation_share": 0,'
-echo '"free_to_change": ["/name", "/output", "/device"]}'
+    stand_in(quick, "dbench", ANSWERS + """answer() {
+    case "$1" in *cuda*) device=cuda ;; *) device=cpu ;; esac
+    echo '{"spec": {"replicas": 4, "device": "'$device'"}, "iterations": 9, "bytes_per_step": 1,'
+    echo '"memory_bytes_per_rank": 1, "result_bytes": 1, "result_bytes_per_rank": 100,'
+    echo '"ranks": 1, "activation_bytes_per_rank": null, "evaluation_share": 0,'
+    echo '"free_to_change": ["/name", "/output", "/device"]}'
+}
+[ $1 = check ] && answers "$2"
 """)
     plan = quick.write({"/device": ["cpu", "cuda"]}, ranks=3).plan()
     assert [run["file_bytes"] for run in plan["runs"]] == [80201, 80201]

@@ -149,8 +149,8 @@ def test_an_output_that_is_a_link_to_nothing(quick, refused):
 def test_a_refused_sweep_leaves_nothing_and_an_accepted_one_is_remembered(quick):
     program = quick.folder / "bin" / "dbench"
     accepts = program.read_text()
-    refuses = '[ "$6" != /seed=2 ] || { echo "dbench: error: no luck" >&2; exit 2; }\n'
-    stand_in(quick, "dbench", refuses + accepts)
+    stand_in(quick, "dbench", accepts.replace("answer() {", """answer() {
+    [[ $1 != *'"/seed": 2'* ]] || { echo '{"error": "no luck"}'; return; }"""))
     given(quick)
     assert "refused: no luck" in quick("plan", expect=2)
     assert not quick.output.exists()
@@ -177,9 +177,9 @@ def test_unknown_output_of_the_program_is_reported(quick, said):
     assert all("dbench" in run["error"] for run in plan["runs"]) and not quick.output.exists()
 
 
-def test_a_value_too_long_for_a_command_line(quick):
+def test_a_value_longer_than_a_command_line(quick):
     given(quick, axes={"/notes": ["x" * 200000]}, name="long")
-    assert "Argument list too long" in quick("plan", expect=2)
+    assert quick.plan()["totals"]["needed"] == 1
 
 
 def written(path, spec):

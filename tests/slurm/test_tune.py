@@ -28,21 +28,22 @@ class Pretended:
         self.validation, self.test, self.done = validation, test, []
 
     def check(self, command, text=""):
-        """Answer `dbench check SPEC --json --set ...` as the program does."""
-        with open(command[2]) as file:
-            spec = json.load(file)
-        for word, given in zip(command, command[1:]):
-            if word == "--set":
-                pointer, value = given.split("=", 1)
+        """Answer `dbench check SPEC --points - --json` as the program does."""
+        answers = []
+        for point in json.loads(text):
+            with open(command[2]) as file:
+                spec = json.load(file)
+            for pointer, value in point["set"].items():
                 *above, last = pointer.split("/")[1:]
                 place = spec
                 for key in above:
                     place = place[key]
-                place[last] = json.loads(value)
-        return 0, json.dumps({
-            "spec": spec, "free_to_change": ["/name", "/output"], "iterations": 6, "ranks": 1,
-            "activation_bytes_per_rank": None, "memory_bytes_per_rank": 1, "bytes_per_step": 1,
-            "result_bytes": 1, "result_bytes_per_rank": 1, "evaluation_share": 0.1}), ""
+                place[last] = value
+            answers.append({
+                "spec": spec, "free_to_change": ["/name", "/output"], "iterations": 6, "ranks": 1,
+                "activation_bytes_per_rank": None, "memory_bytes_per_rank": 1, "bytes_per_step": 1,
+                "result_bytes": 1, "result_bytes_per_rank": 1, "evaluation_share": 0.1})
+        return 0, json.dumps(answers), ""
 
     def local(self, plan, jobs, later):
         """Take the place of Local: write the result files of all runs at once."""

@@ -21,7 +21,8 @@ NUMBERS = ("memory_bytes_per_rank", "bytes_per_step", "result_bytes", "result_by
            "iterations", "ranks", "evaluation_share")
 # The keys of `dbench check --json` that are used here.
 KEPT = ("spec", "free_to_change", "activation_bytes_per_rank", *NUMBERS)
-MOST_AT_ONCE = 8  # processes of half a second each; login nodes are shared
+MOST_AT_ONCE = 8  # processes; login nodes are shared
+MOST_POINTS = 32  # points that one process checks; the progress line counts them
 MOST_BASES = 20  # nested bases; the program refuses a cycle of bases
 
 
@@ -118,11 +119,10 @@ class Checker:
                 return spec["replicas"] if whole(spec["replicas"]) else None
         return None
 
-    def _for_ranks(self, replicas):
-        """Return the options that ask about a run on the sweep's ranks; none if it cannot have
-        them."""
+    def _ranks_of(self, replicas):
+        """Return the sweep's ranks for a run of so many replicas; None if it cannot have them."""
         ranks = self.sweep.ranks_for(replicas) if replicas else 1
-        return ["--ranks", str(ranks)] if replicas and ranks <= replicas else []
+        return ranks if replicas and ranks <= replicas else None
 
     def require_cuda(self):
         """Ask once whether the program can train on GPUs; raise Problem if it cannot."""
@@ -130,27 +130,36 @@ class Checker:
             return
         with self._file_of_base() as base:
             point = self.sweep.points[0][1]
-            _, error = self._ask(base, self._settings({**point, "/device": "cuda"}))
+            [(_, error)] = self._ask(base, [self._question({**point, "/device": "cuda"}, None)])
         if error and "/device" in error:
             raise Problem(f"{self.sweep.path}: /gpus", f"{self.program} cannot train on GPUs "
                           f"({error})", "set DBENCH_PROGRAM to a build with CUDA, or give "
                           "\"ranks\" in place of \"gpus\"")
 
     @staticmethod
-    def _settings(point):
-        return [word for a, value in point.items()
-                for word in ("--set", f"{axis.pointer(a)}={json.dumps(value)}")]
+    def _question(point, ranks):
+        """Return the object by which `dbench check --points` is asked about a point."""
+        settings = {axis.pointer(name): value for name, value in point.items()}
+        return {"set": settings, **({"ranks": ranks} if ranks else {})}
 
-    def check(self, base, name, point):
-        """Return (what the program prints as a dict, ""), or (None, an error message). The program
-        does not get the run's name, so that a change of the template or the output folder needs no
-        new checks. It plans for the sweep's ranks and estimates the memory of activations."""
-        settings = [*self._settings(point), "--activations"]
-        ranks = self._for_ranks(self._replicas(point))
-        answer, error = self._ask(base, settings + ranks)
-        if answer and ranks != self._for_ranks(answer["spec"]["replicas"]):
-            ranks = self._for_ranks(answer["spec"]["replicas"])
-            answer, error = self._ask(base, settings + ranks)
+    def check(self, base, points):
+        """Return (what the program prints as a dict, ""), or (None, an error message), for each
+        (name, point). The program does not get the run's name, so that a change of the template or
+        the output folder needs no new checks. It plans for the sweep's ranks and estimates the
+        memory of activations."""
+        ranks = [self._ranks_of(self._replicas(point)) for _, point in points]
+        found = self._ask(base, [self._question(point, r) for (_, point), r in zip(points, ranks)])
+        # Only the resolved spec says how many replicas there are, and so the number of ranks.
+        planned = [self._ranks_of(answer["spec"]["replicas"]) if answer else r
+                   for (answer, _), r in zip(found, ranks)]
+        wrong = [k for k, r in enumerate(ranks) if planned[k] != r]
+        again = self._ask(base, [self._question(points[k][1], planned[k]) for k in wrong])
+        for k, answer in zip(wrong, again):
+            found[k] = answer
+        return [self._of_sweep(name, *one) for (name, _), one in zip(points, found)]
+
+    def _of_sweep(self, name, answer, error):
+        """Return an answer of the program with the run's name and output, or an error."""
         if answer and self.sweep.on_gpus and answer["spec"].get("device") == "cpu":
             return None, ("/device: \"cpu\", but the sweep file requests GPUs: set \"cuda\" or "
                           "\"auto\", or give \"ranks\" in place of \"gpus\"")
@@ -159,33 +168,60 @@ class Checker:
             answer["spec"]["output"] = os.path.join(self.sweep.output, name + ".h5")
         return answer, error
 
-    def _ask(self, base, settings):
-        key = hashlib.sha256(json.dumps([self.common, settings]).encode()).hexdigest()
-        kept = os.path.join(self.cache, key[:32] + ".json")
+    def _ask(self, base, questions):
+        """Return (answer, "") or (None, error) for each question, stored answers among them."""
+        kept = [os.path.join(self.cache, hashlib.sha256(json.dumps(
+            [self.common, question]).encode()).hexdigest()[:32] + ".json")
+            for question in questions]
+        found = [self._stored(path) for path in kept]
+        open_ones = [k for k, answer in enumerate(found) if answer is None]
+        told = self._start(base, [questions[k] for k in open_ones]) if open_ones else []
+        for k, (answer, error) in zip(open_ones, told):
+            if answer is not None and not is_answer(answer):
+                answer, error = None, f"{self.program} check prints nothing that is an answer"
+            if answer is not None:
+                answer = collections.OrderedDict((key, answer[key]) for key in KEPT)
+                self._store(kept[k], answer)
+            found[k] = (answer, error)
+        return found
+
+    @staticmethod
+    def _stored(path):
         try:
-            answer = jsonfile.read(kept)
-            if is_answer(answer):
-                return answer, ""
+            answer = jsonfile.read(path)
         except Problem:
-            pass
-        status, out, errors = call([self.program, "check", base, "--json", "--quiet"] + settings)
-        if status != 0:
-            lines = [line for line in errors.splitlines() if line.strip()]
+            return None
+        return (answer, "") if is_answer(answer) else None
+
+    def _store(self, path, answer):
+        if os.path.isdir(self.cache):
+            jsonfile.write(path, answer)
+        else:
+            self.fresh[path] = json.dumps(answer)
+
+    def _start(self, base, questions):
+        """Start the program once and return (what it prints, "") or (None, error) for each
+        question."""
+        def said(error):
+            lines = [line for line in error.splitlines() if line.strip()]
             plain = [line.replace("dbench: error: ", "") for line in lines if "error" in line]
             why = (plain or lines[-1:] or [f"dbench check ended with status {status}"])[0]
-            return None, why if base == self.sweep.base else why.replace(base, "/base")
+            return why if base == self.sweep.base else why.replace(base, "/base")
+
+        status, out, errors = call(
+            [self.program, "check", base, "--points", "-", "--activations", "--json", "--quiet"],
+            json.dumps(questions))
         try:
-            answer = jsonfile.parse("dbench check", out)
+            answers = jsonfile.parse("dbench check", out)
         except Problem as problem:
-            return None, str(problem)
-        if not is_answer(answer):
-            return None, f"{self.program} check says nothing that is is_answer here"
-        answer = collections.OrderedDict((k, answer[k]) for k in KEPT)
-        if os.path.isdir(self.cache):
-            jsonfile.write(kept, answer)
-        else:
-            self.fresh[kept] = json.dumps(answer)
-        return answer, ""
+            return [(None, said(errors) if status else str(problem))] * len(questions)
+        if not isinstance(answers, list) or len(answers) != len(questions):
+            why = said(errors) if status else (
+                f"{self.program} check prints nothing that is an answer")
+            return [(None, why)] * len(questions)
+        return [(None, said(f"dbench: error: {answer['error']}"))
+                if isinstance(answer, dict) and isinstance(answer.get("error"), str)
+                else (answer, "") for answer in answers]
 
     def keep(self):
         """Store the first answers. The caller must not call this for a refused sweep, which leaves
@@ -207,16 +243,21 @@ class Checker:
 
     def check_all(self, progress):
         """Yield (name, point, what the program prints or None, error) for each point, in order."""
-        with concurrent.futures.ThreadPoolExecutor(min(MOST_AT_ONCE, cores())) as pool, \
+        points, workers = self.sweep.points, min(MOST_AT_ONCE, cores())
+        size = max(1, min(MOST_POINTS, -(-len(points) // workers)))
+        parts = [points[k:k + size] for k in range(0, len(points), size)]
+        with concurrent.futures.ThreadPoolExecutor(workers) as pool, \
                 self._file_of_base() as base:
-            waiting = [(name, point, pool.submit(self.check, base, name, point))
-                       for name, point in self.sweep.points]
+            waiting = [pool.submit(self.check, base, part) for part in parts]
+            done = 0
             try:
-                for k, (name, point, future) in enumerate(waiting):
-                    progress(f"checking {k + 1} of {len(waiting)}: {name}")
-                    answer, error = future.result()
-                    yield name, point, answer, error
+                for part, future in zip(parts, waiting):
+                    progress(f"checking {done + 1} to {done + len(part)} of {len(points)}: "
+                             f"{part[0][0]}")
+                    for (name, point), (answer, error) in zip(part, future.result()):
+                        yield name, point, answer, error
+                    done += len(part)
             finally:
-                for _, _, future in waiting:
+                for future in waiting:
                     future.cancel()
                 progress.clear()

@@ -22,7 +22,9 @@ Examples:
   dbench check spec.json --set /replicas=1008 --json
   dbench check spec.json --ranks 16 --activations     memory of a rank among 16
   dbench check spec.json --purpose time               may its times be compared? what permits it?
-  dbench check sweep/*.json           print a summary or an error for each spec)";
+  dbench check sweep/*.json           print a summary or an error for each spec
+  echo '[{"set": {"/seed": 1}}, {"set": {"/seed": 2}, "ranks": 8}]' |
+      dbench check spec.json --points - --json     check many points of a sweep in one start)";
 
 void add_run_options(CLI::App& command, RunArguments& arguments) {
     add_settings(command, arguments);
@@ -84,6 +86,11 @@ void add_check(CLI::App& app, CommandLine& line) {
                      "and what permits it; may be repeated")
         ->check(CLI::IsMember(purposes()))
         ->allow_extra_args(false);
+    check_command
+        ->add_option("--points", run.points,
+                     "check the spec at every point of a sweep: a JSON list of {\"set\": {POINTER: "
+                     "VALUE}, \"ranks\": R}; - reads standard input")
+        ->type_name("F");
     check_command->footer(kCheckExamples);
     check_command->callback([&line] {
         line.collective = [&line](comm::World& world) {

@@ -88,7 +88,7 @@ std::vector<uint32_t> largest(const T* v, int64_t numel, int64_t k) {
     const Bits least = *nth;
     int64_t ties =
         k - chosen - std::count_if(undecided.begin(), nth, [&](Bits size) { return size > least; });
-    std::erase_if(columns, [&, least = least](uint32_t c) {
+    std::erase_if(columns, [&](uint32_t c) {
         const Bits size = magnitude_of(v[c]);
         return size < least || (size == least && ties-- <= 0);
     });

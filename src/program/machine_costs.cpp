@@ -184,22 +184,28 @@ predict::OrderCosts measure_order(comm::World& world, const RunArguments& argume
     return costs;
 }
 
-// Returns the seconds per byte of a weighted sum of three rows, while all ranks compute one.
+// Returns the seconds per byte of a weighted sum of three rows, while all ranks compute one. Throws
+// UserError on all ranks if one of them has too little memory.
 double measure_memory(comm::World& world, double row_bytes) {
     constexpr int64_t kLeast = int64_t{1} << 18;  // columns
     constexpr int kTries = 9;
     const auto columns =
         std::max(kLeast, static_cast<int64_t>(row_bytes / sizeof(float)) / 16 * 16);
-    arena::Buffer sources(arena::DType::float32, 0, 3, columns);
-    arena::Buffer target(arena::DType::float32, 0, 1, columns);
-    const arena::Rows rows = sources.rows();
+    std::optional<arena::Buffer> sources, target;
+    run_on_all_ranks(world,
+                     [&] {
+                         sources.emplace(arena::DType::float32, 0, 3, columns);
+                         target.emplace(arena::DType::float32, 0, 1, columns);
+                     },
+                     {.bytes = 4 * columns * static_cast<int64_t>(sizeof(float))});
+    const arena::Rows rows = sources->rows();
     const std::vector<std::vector<arena::Term>> terms{
         {{rows.at(0, 0), 0.5}, {rows.at(1, 0), 0.25}, {rows.at(2, 0), 0.25}}};
     std::vector<double> tries;
     for (int k = 0; k < kTries; ++k) {
         world.barrier();
         const base::Stopwatch watch;
-        arena::weighted_means(terms, target.rows(), {0, columns});
+        arena::weighted_means(terms, target->rows(), {0, columns});
         tries.push_back(watch.seconds());
     }
     std::sort(tries.begin(), tries.end());

@@ -85,8 +85,9 @@ def statements_table(made: list[Statement]) -> str:
 
 def correlations_table(found: pd.DataFrame) -> str:
     """Return the table of rank correlations."""
-    rows = [[row.cell, row.when, f"{100 * row.window:g} %", str(row.settings), f"{row.rho:+.2f}",
-             f"{row.interval_low:+.2f} to {row.interval_high:+.2f}"]
+    rows = [[row.cell, row.when, f"{100 * row.window:g} %", str(row.settings),
+             *([f"{row.rho:+.2f}", f"{row.interval_low:+.2f} to {row.interval_high:+.2f}"]
+               if math.isfinite(row.rho) else ["-", "-"])]
             for row in found.itertuples()]
     return markdown(["cell", "variance", "window", "methods", "rho", "interval (95 %)"], rows)
 

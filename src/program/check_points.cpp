@@ -24,6 +24,10 @@ RunArguments arguments_of(const Json& point, const RunArguments& common, const s
     for (const auto& [key, value] : point.items()) {
         if (key == "set") {
             for (const auto& [pointer, setting] : value.items()) {
+                if (pointer.find('=') != pointer.npos) {
+                    throw UserError(where + ": \"" + pointer.substr(0, 100) +
+                                    "\" is not a key of a spec (it has '='): remove it");
+                }
                 arguments.settings.push_back(pointer + "=" + setting.dump());
             }
         } else if (key == "ranks") {

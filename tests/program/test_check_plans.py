@@ -142,6 +142,7 @@ def test_points_are_answered_as_each_alone(dbench):
     ("{}", "is not a list of points"), ("[]", "is not a list of points"), ("[", "line 1"),
     ("[3]", "point 0 is not an object with \"set\""),
     ('[{"set": {}}, {"set": 1}]', "point 1 is not an object"),
+    ('[{"set": {"/notes=a": 1}}]', "point 0: \"/notes=a\" is not a key of a spec (it has '=')"),
     ('[{"set": {}, "rank": 2}]', "did you mean 'ranks'"),
     ('[{"set": {}, "ranks": 0}]', "not a whole number from 1"),
     ('[{"set": {}, "ranks": 1.5}]', "not a whole number from 1")])

@@ -166,6 +166,22 @@ def test_a_refused_sweep_leaves_nothing_and_an_accepted_one_is_remembered(quick)
     assert (quick.folder / "notes" / "asked").read_text() == asked + "x\nx\n"
 
 
+def test_few_starts_check_all_runs_and_those_with_equal_samples_one_after_another(quick):
+    program = (quick.folder / "bin" / "dbench").read_text()
+    stand_in(quick, "dbench", program.replace('check) answers "$2"', """check)
+        questions=$(cat)
+        echo "$questions" >>"$DBENCH_NOTES/starts"
+        answers "$2" <<<"$questions\""""))
+    values = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
+    given(quick, axes={"/optimizer/lr": values, "seed": [1, 2]})
+    assert [run["name"] for run in quick.plan()["runs"]] == [
+        f"{value}-s{seed}" for value in values for seed in (1, 2)]
+    starts = (quick.folder / "notes" / "starts").read_text().splitlines()
+    points = [[point["set"]["/seed"] for point in json.loads(start)] for start in starts]
+    assert len(starts) <= 8 and sorted(sum(points, [])) == [1] * 8 + [2] * 8
+    assert all(seeds == sorted(seeds) for seeds in points)
+
+
 @pytest.mark.parametrize("said", [
     "echo nothing", "echo '[]'", "echo '{\"spec\": []}'", "printf '\\377'",
     "echo '{'$(printf '[%.0s' {1..2000})",

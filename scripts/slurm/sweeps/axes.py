@@ -9,7 +9,7 @@ from .problem import Problem
 from .text import count_text, shown
 
 SHORT = ("graph", "implementation", "algorithm", "replicas", "seed", "model", "data")
-MOST_RUNS = 10000  # the program checks each run: half a second of one core
+MOST_RUNS = 10000  # the program checks each run, in up to half a second of one core
 MOST_AXES = 100
 MOST_COMPARISONS = 10 ** 7  # of values with conditions: a few seconds in total
 MOST_LETTERS = 200  # of a name; file names extend it, and a file system allows 255

@@ -71,6 +71,16 @@ def ignored_entries(free, axes):
         for other in varied))
 
 
+def samples(point):
+    """Return a text that is equal for two points of a sweep if they read the same samples: those of
+    generated data depend on seed and replicas. The program reads samples again if the point before
+    had others."""
+    settings = sorted((axis.pointer(name), json.dumps(value)) for name, value in point.items())
+    return json.dumps([setting for setting in settings
+                       if setting[0].split("/")[1] in ("data", "replicas", "seed")
+                       and not setting[0].startswith("/data/partition")])
+
+
 def is_answer(answer):
     """Return whether this is the output of `dbench check --json` with all keys in KEPT."""
     if not isinstance(answer, dict) or not isinstance(answer.get("spec"), dict):
@@ -244,20 +254,21 @@ class Checker:
     def check_all(self, progress):
         """Yield (name, point, what the program prints or None, error) for each point, in order."""
         points, workers = self.sweep.points, min(MOST_AT_ONCE, cores())
+        order = sorted(range(len(points)), key=lambda k: samples(points[k][1]))
         size = max(1, min(MOST_POINTS, -(-len(points) // workers)))
-        parts = [points[k:k + size] for k in range(0, len(points), size)]
+        parts = [order[k:k + size] for k in range(0, len(points), size)]
+        found: dict = {}
         with concurrent.futures.ThreadPoolExecutor(workers) as pool, \
                 self._file_of_base() as base:
-            waiting = [pool.submit(self.check, base, part) for part in parts]
-            done = 0
+            waiting = [pool.submit(self.check, base, [points[k] for k in part]) for part in parts]
             try:
                 for part, future in zip(parts, waiting):
-                    progress(f"checking {done + 1} to {done + len(part)} of {len(points)}: "
-                             f"{part[0][0]}")
-                    for (name, point), (answer, error) in zip(part, future.result()):
-                        yield name, point, answer, error
-                    done += len(part)
+                    progress(f"checking {len(found) + 1} to {len(found) + len(part)} of "
+                             f"{len(points)}: {points[part[0]][0]}")
+                    found.update(zip(part, future.result()))
             finally:
                 for future in waiting:
                     future.cancel()
                 progress.clear()
+        for k, (name, point) in enumerate(points):
+            yield (name, point, *found[k])

@@ -49,7 +49,7 @@ function(dbench_unity target)
     endif()
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
     set(plain_limit 1500)  # lines; a larger group would leave cores idle at the end of a build
-    set(torch_limit 1000)  # a unit of 1,000 lines takes a third of a minute, most of it for LibTorch's headers
+    set(torch_limit 1000)  # with 500 lines, dbench_train took 235 instead of 96 seconds of processor time
     set(plain_group 0)
     set(torch_group 0)
     set(plain_lines 0)

@@ -27,6 +27,7 @@ enum class Purpose : uint32_t {
     delay = 12,
     compute_time = 13,
     neighbour = 14,
+    link_time = 15,
 };
 
 class Random {

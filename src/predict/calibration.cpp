@@ -174,7 +174,10 @@ Json to_json(const Calibration& c) {
              {{"local", c.has_local ? link_json(c.local, c.local_one_way) : Json(nullptr)},
               {"in_place", c.in_place},
               {"remote", c.has_remote ? link_json(c.remote, c.remote_one_way) : Json(nullptr)},
-              {"uplink", c.has_remote ? Json(c.uplink) : Json(nullptr)}}},
+              {"uplink", c.has_remote ? Json(c.uplink) : Json(nullptr)},
+              {"exchange", c.host_bytes > 0
+                               ? Json{{"bytes", c.host_bytes}, {"quantiles", c.exchange.to_json()}}
+                               : Json(nullptr)}}},
             {"assumptions", c.assumptions}};
 }
 
@@ -232,6 +235,12 @@ Calibration calibration_of(const Json& json, const std::string& path) {
     if (c.has_remote) {
         c.remote = link_of(links.in("remote"), c.remote_one_way);
         c.uplink = links.positive("uplink");
+    }
+    if (links.has("exchange")) {
+        const Reader exchange = links.in("exchange");
+        c.host_bytes = exchange.positive("bytes");
+        c.exchange =
+            Distribution::from_json(exchange.member("quantiles"), exchange.where() + "/quantiles");
     }
     const Json& assumptions = file.member("assumptions");
     if (!assumptions.is_array() || !std::all_of(assumptions.begin(), assumptions.end(), is_text)) {

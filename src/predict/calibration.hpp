@@ -64,6 +64,10 @@ struct Calibration {
     double local_one_way = 0, remote_one_way = 0;  ///< Bytes per second of one direction alone.
     bool in_place = true;
     double uplink = 1;
+    /// Exchanges between hosts, one after another, in each of which every host sends and receives
+    /// `host_bytes`. Their variation is that of the links.
+    double host_bytes = 0;                 ///< 0: not measured.
+    Distribution exchange;                 ///< Seconds of one.
     std::vector<std::string> assumptions;  ///< Sentences about all that was not measured.
 
     int ranks_per_host() const;  ///< Largest number of ranks of a host.

@@ -35,9 +35,11 @@ double exchange_alone(const Plan& plan, const Rounds& rounds, double rows) {
     work.wire *= rows;
     work.tiles.clear();
     for (const Bucket& bucket : work.buckets) work.tiles.push_back(bucket.bytes);
+    Network network = plan.network;
+    network.slowdown = Distribution(network.slowdown.mean());
     const auto period = static_cast<int64_t>(rounds.plan_of.size());
     const int64_t count = std::min<int64_t>(std::max<int64_t>(period, 4), affordable(plan, rounds));
-    return simulate(work, plan.network, rounds, Order::combine_then_adapt, count, plan.seed).mean();
+    return simulate(work, network, rounds, Order::combine_then_adapt, count, plan.seed).mean();
 }
 
 // Returns the bytes that the busiest host sends in an iteration on average.

@@ -57,6 +57,19 @@ RoundPlan plan_round(const graphs::Schedule& schedule, graphs::Round round,
 
 }  // namespace
 
+double RoundPlan::rows_in_messages(int rank, const std::vector<int>& host, bool in_place) const {
+    const auto at = static_cast<size_t>(rank);
+    double rows = 0;
+    for (const auto& [to, count] : out[at]) {
+        if (!in_place || host[static_cast<size_t>(to)] != host[at]) rows += count;
+    }
+    const double members = group_size[at];
+    const bool one_host =
+        std::all_of(host.begin(), host.end(), [&](int each) { return each == host[at]; });
+    if (members > 1 && !(in_place && one_host)) rows += 2 * (members - 1) / members;
+    return rows;
+}
+
 double Rounds::mean_rows_sent() const {
     double sum = 0;
     for (const size_t index : plan_of) sum += plans[index].rows_sent;

@@ -22,6 +22,11 @@ struct RoundPlan {
     std::vector<int> group_size;           ///< For each rank: ranks of its all-reduce; 0: none.
     double rows_sent = 0;  ///< By all replicas, as `bytes_sent` of a result file counts them.
     bool averages = false;
+
+    /// Returns the rows that a rank sends as messages. `host` has the host of each rank. If ranks
+    /// of a host read each other's rows `in_place`, these are no messages; an all-reduce sends
+    /// messages unless there is only one host.
+    double rows_in_messages(int rank, const std::vector<int>& host, bool in_place) const;
 };
 
 /// The plans of a sequence of iterations. Equal matrices share a plan.

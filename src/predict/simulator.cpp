@@ -43,6 +43,11 @@ public:
             streams_.emplace_back(seed, base::Purpose::compute_time,
                                   std::initializer_list<uint64_t>{static_cast<uint64_t>(r)});
         }
+        for (uint64_t h = 0; h < hosts; ++h) {
+            link_streams_.emplace_back(seed, base::Purpose::link_time,
+                                       std::initializer_list<uint64_t>{h});
+        }
+        slowdown_.resize(hosts);
         clock_.resize(ranks);
         computed_.resize(ranks);
         compute_.resize(ranks);
@@ -61,6 +66,9 @@ public:
             compute_[index(r)] = work_.compute.at(streams_[index(r)].uniform());
             compute_[index(r)] += prolonged(plan, r);
             if (work_.delay) compute_[index(r)] += work_.delay(r, t);
+        }
+        for (size_t h = 0; h < slowdown_.size(); ++h) {
+            slowdown_[h] = network_.slowdown.at(link_streams_[h].uniform());
         }
         before_ = clock_;
         switch (order_) {
@@ -123,14 +131,8 @@ private:
     // The bytes that a rank sends as messages in an iteration; rows that are read in place are
     // none.
     double bytes_in_messages(const RoundPlan& plan, int rank) const {
-        const int here = network_.host[index(rank)];
-        double rows = 0;
-        for (const auto& [to, count] : plan.out[index(rank)]) {
-            if (!network_.in_place || network_.host[index(to)] != here) rows += count;
-        }
-        const double m = plan.group_size[index(rank)];
-        if (m > 1 && !(network_.in_place && up_.size() == 1)) rows += 2 * (m - 1) / m;
-        return rows * row_bytes_ * work_.wire;
+        return plan.rows_in_messages(rank, network_.host, network_.in_place) * row_bytes_ *
+               work_.wire;
     }
 
     // The seconds of the weighted sums of a piece. Each reads the rank's own rows and the rows of
@@ -163,7 +165,7 @@ private:
         const auto& messages = plan.out[index(from)];
         const double row = pieces_[piece].bytes * work_.wire;
         double& up = up_[index(here)];
-        const double first = std::max(up, time);
+        const double first = std::max(up, time), slower = slowdown_[index(here)];
         double remote_rows = 0, largest = 0;
         for (const auto& [to, rows] : messages) {
             if (network_.host[index(to)] == here) continue;
@@ -172,16 +174,16 @@ private:
         }
         double& flow = flow_until_[index(from)];
         if (remote_rows > 0) {
-            up = first + remote_rows * row / network_.uplink;
-            flow = std::max(flow, time) + largest * row / network_.remote.bandwidth;
+            up = first + remote_rows * row * slower / network_.uplink;
+            flow = std::max(flow, time) + largest * row * slower / network_.remote.bandwidth;
         }
         for (const auto& [to, rows] : messages) {
             const int there = network_.host[index(to)];
             double& arrival = arrived_[at(to, piece)];
             if (here != there) {
                 double& down = down_[index(there)];
-                down =
-                    std::max(down, first + network_.remote.latency) + rows * row / network_.uplink;
+                down = std::max(down, first + network_.remote.latency) +
+                       rows * row * slower / network_.uplink;
                 const double left = std::max(up, flow);
                 arrival = std::max({arrival, down, left + network_.remote.latency});
             } else if (network_.in_place) {
@@ -213,7 +215,8 @@ private:
     }
 
     // An all-reduce has two phases: parts of rows go to the member that adds them, then means go to
-    // all. Both begin when every member is ready.
+    // all. Both begin when every member is ready. The members wait for each other, so the slowdown
+    // of one host holds for all.
     void exchange_in_group(const std::vector<int>& group) {
         const double m = static_cast<double>(group.size());
         // The hosts of the group, and the number of its members there.
@@ -240,6 +243,7 @@ private:
         };
         const double steps = work_.library_sum ? m - 1 : 1;
         const Link& link = apart ? network_.remote : network_.local;
+        const double slower = apart ? slowdown_[members.front().first] : 1;
         for (size_t k = 0; k < pieces_.size(); ++k) {
             const double bytes = pieces_[k].bytes * work_.wire;
             double begin = 0;
@@ -247,7 +251,7 @@ private:
             double end = begin;
             if (apart) {
                 for (const auto& [h, count] : members) {
-                    const double seconds = 2 * sends(count) * bytes / network_.uplink;
+                    const double seconds = 2 * sends(count) * bytes * slower / network_.uplink;
                     for (double* moved : {&up_[h], &down_[h]}) {
                         *moved = std::max(*moved, begin) + seconds;
                         end = std::max(end, *moved);
@@ -258,7 +262,8 @@ private:
             if (apart || !network_.in_place) {
                 for (const int r : group) {
                     double& busy = apart ? flow_until_[index(r)] : sent_until_[index(r)];
-                    busy = std::max(busy, begin) + 2 * (m - 1) / m * bytes / link.bandwidth;
+                    busy =
+                        std::max(busy, begin) + 2 * (m - 1) / m * bytes * slower / link.bandwidth;
                     end = std::max(end, busy);
                 }
             }
@@ -332,8 +337,9 @@ private:
             for (const auto& [to, rows] : plan.out[index(r)]) {
                 if (network_.host[index(to)] != network_.host[index(r)]) remote += rows * bytes;
             }
-            clock_[index(r)] += std::max(compute_[index(r)] + work_.passes.update + mixed,
-                                         remote / network_.remote.bandwidth);
+            clock_[index(r)] += std::max(
+                compute_[index(r)] + work_.passes.update + mixed,
+                remote * slowdown_[index(network_.host[index(r)])] / network_.remote.bandwidth);
         }
     }
 
@@ -359,7 +365,8 @@ private:
     bool started_ = false;
     double row_bytes_ = 0;
     std::vector<Piece> pieces_;
-    std::vector<base::Random> streams_;
+    std::vector<base::Random> streams_, link_streams_;  // of ranks, and of hosts
+    std::vector<double> slowdown_;                      // [hosts]: of the iteration
     std::vector<double> clock_, before_;      // [ranks]: end of the iteration, and its start.
     std::vector<double> compute_, computed_;  // [ranks]: compute step, and its end.
     std::vector<double> ready_, arrived_;     // [ranks, pieces]

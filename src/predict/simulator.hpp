@@ -45,6 +45,9 @@ struct Network {
     Link remote;  ///< Between two hosts: one message alone.
     /// Bytes per second that a host sends, and receives at the same time; its ranks share it.
     double uplink = 1;
+    /// Factor by which the messages that a host sends in an iteration take longer than these
+    /// bandwidths say. It has no unit.
+    Distribution slowdown{1.0};
 
     int hosts() const;
 };
@@ -84,7 +87,8 @@ struct Outcome {
 };
 
 /// Simulates `iterations` iterations after a few that are not counted. Rank r draws its compute
-/// steps from a stream of (seed, r), so every graph and order gets the same draws.
+/// steps from a stream of (seed, r), and host h its slowdown from another of (seed, h), so every
+/// graph and order gets the same draws.
 Outcome simulate(const Work& work, const Network& network, const Rounds& rounds, Order order,
                  int64_t iterations, uint64_t seed);
 

@@ -46,7 +46,17 @@ void set_network(const Calibration& c, const Site& site, Network& network,
     if (site.bandwidth) network.remote.bandwidth = *site.bandwidth;
     if (site.latency) network.remote.latency = *site.latency;
     network.uplink = c.has_remote && !site.bandwidth ? c.uplink : network.remote.bandwidth;
+    network.slowdown = Distribution(1);
     if (hosts == 1) return;
+    if (c.has_remote && c.host_bytes > 0 && !site.bandwidth) {
+        const double rank_bytes = c.host_bytes / c.ranks_per_host();
+        const double expected =
+            c.remote.latency + std::max(c.host_bytes / c.uplink, rank_bytes / c.remote.bandwidth);
+        network.slowdown = c.exchange.scaled(1 / expected);
+    } else {
+        assumptions.push_back(
+            "The bandwidth between hosts does not vary: its variation was not measured.");
+    }
     if (site.bandwidth || site.latency) {
         assumptions.push_back("The links between hosts have " + rate_text(network.remote) +
                               " as the options say.");

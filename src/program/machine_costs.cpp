@@ -139,12 +139,32 @@ double median_of_ranks(comm::World& world, std::vector<double> values) {
     return sum_of(world, values[values.size() / 2]) / world.size();
 }
 
+// If messages decide how long iterations in the order combine_while_adapt take, their times show
+// how links vary while ranks compute. Then they replace the times of exchanges alone. `host_bytes`
+// are the bytes that a host sends in an iteration.
+void keep_if_link_bound(comm::World& world, const std::vector<algorithms::Times>& times,
+                        double host_bytes, predict::Calibration& c) {
+    constexpr double kLeastWaiting = 0.1;  // of the step, on every rank
+    std::vector<double> steps, waiting;
+    for (const algorithms::Times& each : times) {
+        steps.push_back(each[algorithms::Time::step]);
+        waiting.push_back(each[algorithms::Time::wait] / steps.back());
+    }
+    std::nth_element(waiting.begin(), waiting.begin() + waiting.size() / 2, waiting.end());
+    const std::vector<double> medians = gathered(world, {waiting[waiting.size() / 2]});
+    const std::vector<double> all = gathered(world, steps);
+    if (world.rank() != 0) return;
+    if (*std::min_element(medians.begin(), medians.end()) < kLeastWaiting) return;
+    c.host_bytes = host_bytes;
+    c.exchange = predict::Distribution::of_samples(all);
+}
+
 // Measures the update and the weighted sums of dsgd in one order, on a graph in which every replica
-// reads one row, and on rank 0 by how much messages prolong the compute step of `c`. Throws
-// UserError on all ranks, for example if there is not enough memory.
+// reads one row, and on rank 0 by how much messages prolong the compute step of `c`, and how links
+// vary. Throws UserError on all ranks, for example if there is not enough memory.
 predict::OrderCosts measure_order(comm::World& world, const RunArguments& arguments,
                                   predict::Order order, const std::string& name, double seconds,
-                                  int64_t batch, const predict::Calibration& c) {
+                                  int64_t batch, predict::Calibration& c) {
     const PreparedRun run = prepare(
         world, arguments,
         settings_of(R"({"type": "dsgd", "order": ")" + name + R"("})", kGraphOfOrders, batch));
@@ -170,16 +190,26 @@ predict::OrderCosts measure_order(comm::World& world, const RunArguments& argume
     } else {
         passes.seconds_per_byte = median_of_ranks(world, mixing) / (read + 2 * own);
     }
-    for (const auto& [to, rows] : rounds.at(0).out[static_cast<size_t>(world.rank())]) {
-        const bool same = c.hosts[static_cast<size_t>(to)] == world.host();
-        if (!same || !c.in_place) costs.sent += rows * row;
+    std::vector<int> host;  // of each rank: the first rank on the same host
+    for (const std::string& name : c.hosts) {
+        host.push_back(
+            static_cast<int>(std::find(c.hosts.begin(), c.hosts.end(), name) - c.hosts.begin()));
     }
+    costs.sent = rounds.at(0).rows_in_messages(world.rank(), host, c.in_place) * row;
     costs.sent = sum_of(world, costs.sent) / world.size();
     const std::vector<double> all = gathered(world, compute);
     if (world.rank() == 0) costs.compute = predict::Distribution::of_samples(all);
     if (costs.sent > 0) {
         passes.compute_per_byte =
             std::max(0.0, costs.compute.at(0.5) - c.compute.at(0.5)) / costs.sent;
+    }
+    if (order == predict::Order::combine_while_adapt && c.host_bytes > 0) {
+        int crossing = 0;  // rows from the first host to others
+        for (size_t rank = 0; rank < c.hosts.size(); ++rank) {
+            const std::string& next = c.hosts[(rank + 1) % c.hosts.size()];
+            crossing += c.hosts[rank] == c.hosts[0] && next != c.hosts[0];
+        }
+        keep_if_link_bound(world, measured.times, crossing * row, c);
     }
     return costs;
 }
@@ -275,6 +305,33 @@ void measure_links(comm::World& world, predict::Calibration& c) {
     }
 }
 
+// Measures how long the hosts take to exchange rows of the model, one after another. The times go
+// to rank 0. Throws UserError on all ranks if one of them has too little memory.
+void measure_variation(comm::World& world, double row_bytes, double seconds,
+                       predict::Calibration& c) {
+    const int shift = c.ranks_per_host();
+    const auto ranks = static_cast<int>(c.hosts.size());
+    for (int rank = 0; rank < ranks; ++rank) {
+        const auto from = static_cast<size_t>(rank),
+                   to = static_cast<size_t>((rank + shift) % ranks);
+        if (c.hosts[from] == c.hosts[to]) return;  // hosts with different numbers of ranks
+    }
+    if (world.rank() == 0) base::notice("measuring how links vary");
+    const auto bytes = static_cast<int64_t>(row_bytes);
+    std::vector<char> out, in;
+    run_on_all_ranks(world,
+                     [&] {
+                         out.resize(static_cast<size_t>(bytes));
+                         in.resize(static_cast<size_t>(bytes));
+                     },
+                     {.bytes = 2 * bytes});
+    const std::vector<double> all = gathered(
+        world, comm::measure_exchanges(world, out, in, {shift, seconds, kFewest / 2, kMost}));
+    c.host_bytes = row_bytes * shift;
+    if (world.rank() != 0) return;
+    c.exchange = predict::Distribution::of_samples(all);
+}
+
 // Joins the costs of all ranks on rank 0.
 void gather_costs(comm::World& world, const RankCosts& mine, predict::Calibration& c) {
     std::vector<double> compute = gathered(world, mine.compute);
@@ -324,6 +381,7 @@ predict::Calibration measure_costs(comm::World& world, const RunArguments& argum
     c.replicas_per_rank = static_cast<double>(run.placement.count(0));
     const std::string rows = run.session->rows_on_host();
     c.in_place = run.device->is_host() && (rows.empty() || rows.starts_with("in place"));
+    if (c.has_remote) measure_variation(world, run.session->row_bytes(), seconds / 2, c);
     const bool orders = run.device->is_host() && run.placement.replicas > 1;
     const double each = orders ? seconds / 2 : seconds;
     gather_costs(world, rank_costs(measure_iterations(world, run, each, "without exchange"), run),

@@ -29,6 +29,8 @@ Calibration example() {
     c.local = {1e-6, 5e9};
     c.remote = {2e-5, 1e9};
     c.uplink = 1.5e9;
+    c.host_bytes = 3e6;
+    c.exchange = Distribution::of_samples({0.002, 0.003, 0.004});
     c.assumptions = {"A sentence."};
     return c;
 }
@@ -153,6 +155,31 @@ TEST_CASE("A plan for other hosts says what it takes for granted") {
     site.bandwidth = 1e6;
     apply(example(), site, plan, assumptions);
     CHECK(plan.network.uplink == 1e6);
+}
+
+TEST_CASE("Links vary in a plan as they did in the calibration") {
+    Plan plan;
+    std::vector<std::string> assumptions;
+    Calibration c = example();
+    Site site;
+    site.host = {0, 0, 1, 1};
+    const auto does_not_vary = [&] {
+        assumptions.clear();
+        apply(c, site, plan, assumptions);
+        return std::any_of(assumptions.begin(), assumptions.end(), [](const std::string& each) {
+            return each.find("does not vary") != std::string::npos;
+        });
+    };
+    CHECK_FALSE(does_not_vary());
+    // Two ranks of a host sent 3 MB at 1.5 GB/s: 2 ms, and the latency.
+    CHECK(plan.network.slowdown.at(0.5) == Approx(0.003 / (0.002 + c.remote.latency)));
+    site.bandwidth = 1e6;  // other links
+    CHECK(does_not_vary());
+    CHECK(plan.network.slowdown.mean() == 1);
+    site.bandwidth.reset();
+    c.host_bytes = 0;  // a file of an earlier version
+    CHECK(does_not_vary());
+    CHECK(to_json(c).at("links").at("exchange").is_null());
 }
 
 TEST_CASE("The fastest graph has a name, or is within noise") {

@@ -112,6 +112,35 @@ TEST_CASE("Ranks of a host share its uplink") {
     CHECK(step(plain_work(), shared, pairs, Order::adapt_then_combine) == Approx(kCompute));
 }
 
+TEST_CASE("Links that vary prolong messages, and computation hides what it can") {
+    const double bandwidth = 10e6, message = kRow / bandwidth;
+    const Rounds pairs = rounds_of("\"one_way_ring\"", 6), all = plan_all_reduce({6, 6});
+    Network network = apart(6, bandwidth);
+    network.slowdown = Distribution::of_samples({1, 1, 1, 1, 4});
+    const double mean = network.slowdown.mean();
+    Work work = plain_work();
+    // A rank waits for one message, whose time is that of its sender's links.
+    const Outcome exposed = simulate(work, network, pairs, Order::adapt_then_combine, 4000, 1);
+    CHECK(exposed.mean() == Approx(kCompute + mean * message).epsilon(0.15));
+    CHECK(exposed.mean() > kCompute + mean * message);  // and for ranks that wait themselves
+    std::vector<double> steps = exposed.step;
+    std::sort(steps.begin(), steps.end());
+    CHECK(quantile(steps, 0.95) > kCompute + 3 * message);
+    // The members of an all-reduce wait for each other: one draw counts, not the largest of six.
+    CHECK(simulate(work, network, all, Order::all_reduce, 4000, 1).mean() ==
+          Approx(kCompute + 2 * 5 / 6. * mean * message).epsilon(0.02));
+    // Messages that take at most as long as computation cost nothing.
+    network.remote.bandwidth = network.uplink = 4 * bandwidth;
+    CHECK(step(work, network, pairs, Order::combine_while_adapt) == Approx(kCompute));
+    // Draws of computation do not depend on those of links.
+    work.compute = exponential(kCompute);
+    Network constant = network;
+    constant.slowdown = Distribution(1);
+    network.remote.bandwidth = network.uplink = constant.remote.bandwidth = constant.uplink = 1e15;
+    CHECK(simulate(work, network, pairs, Order::adapt_then_combine, 100, 1).mean() ==
+          Approx(simulate(work, constant, pairs, Order::adapt_then_combine, 100, 1).mean()));
+}
+
 TEST_CASE("Weighted sums cost a pass over own and neighbours' rows") {
     Work work = plain_work();
     work.passes.seconds_per_byte = 1e-9;
@@ -142,6 +171,11 @@ TEST_CASE("Messages prolong the compute step by their bytes, and rows that are r
     network.in_place = false;
     network.local.bandwidth = 1e15;
     CHECK(step(work, network, ring, Order::combine_while_adapt) == Approx(kCompute + 2 * each));
+    CHECK(ring.at(0).rows_in_messages(0, network.host, true) == 1);
+    CHECK(ring.at(0).rows_in_messages(0, network.host, false) == 2);
+    const Rounds sum = plan_all_reduce({4, 4});
+    CHECK(sum.at(0).rows_in_messages(0, network.host, true) == 1.5);
+    CHECK(sum.at(0).rows_in_messages(0, {0, 0, 0, 0}, true) == 0);
     work.sent_in_compute = kRow;  // the measured compute step had one row
     CHECK(step(work, network, ring, Order::combine_while_adapt) == Approx(kCompute + each));
 }

@@ -2,11 +2,18 @@
 run stores."""
 
 import json
+import subprocess
+import sys
 
 import h5py
 import numpy as np
 import pytest
-from conftest import ROOT, SMALL
+from conftest import PROGRAM, ROOT, SMALL
+
+sys.path.insert(0, str(ROOT / "bench"))
+
+from comparison import hosts
+from steps import mpirun
 
 COMMANDS = (ROOT / "docs" / "command-line.md").read_text()
 BRIEF = ["--seconds", "0.2"]
@@ -54,6 +61,35 @@ def test_a_calibration_holds_what_was_measured(shared):
         assert len(order["compute"]) >= 40 and min(order["compute"]) > 0
         # A rank reads the rows of its host in place, so it sends no messages.
         assert order["compute_per_byte"] == order["sent"] == 0
+
+
+def test_the_variation_of_links_between_hosts_is_measured(dbench, tmp_path):
+    rate = "200mbit"
+    if reason := hosts.why_not(rate):
+        pytest.skip(reason)
+    spec = dbench.spec(replicas=2, model={"type": "mlp", "hidden": [256]}, implementation=None,
+                       graph="ring", algorithm={"type": "dsgd", "order": "combine_while_adapt"})
+    costs = dbench.folder / "costs.json"
+    with hosts.Hosts(2, rate) as emulated:
+        words = emulated.launcher(mpirun(2), 2, tmp_path)
+        subprocess.run([*words, PROGRAM, "calibrate", dbench.folder / spec, "--output", costs,
+                        "--quiet", *BRIEF], check=True, timeout=120)
+    found = json.loads(costs.read_text())
+    row = sum(bucket["bytes"] for bucket in found["buckets"])
+    exchange, uplink = found["links"]["exchange"], found["links"]["uplink"]
+    assert exchange["bytes"] == row and 10e6 < uplink < 30e6
+    quantiles = exchange["quantiles"]
+    assert quantiles == sorted(quantiles) and len(quantiles) >= 20
+    # A link passes some bytes at once after a pause, and a busy machine delays others.
+    assert 0.5 < quantiles[len(quantiles) // 2] / (row / uplink) < 5
+    assert [each["sent"] for each in found["orders"].values()] == [row, row]
+    varied = predicted(dbench, spec, "--calibration", "costs.json")
+    assert "does not vary" not in " ".join(varied["assumptions"])
+    found["links"]["exchange"] = None
+    costs.write_text(json.dumps(found))
+    constant = predicted(dbench, spec, "--calibration", "costs.json")
+    assert "does not vary" in " ".join(constant["assumptions"])
+    assert constant["graphs"][0]["step_time"] != varied["graphs"][0]["step_time"]
 
 
 def test_the_json_obeys_the_contract(shared):

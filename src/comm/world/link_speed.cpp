@@ -136,6 +136,34 @@ SumSpeed measure_sum(World& world) {
     return {*std::max_element(all.begin(), all.end())};
 }
 
+std::vector<double> measure_exchanges(World& world, std::span<char> out, std::span<char> in,
+                                      const Exchanges& exchanges) {
+    World::Impl& impl = world.impl();
+    const int ranks = world.size(), shift = exchanges.shift;
+    const int to = (world.rank() + shift) % ranks, from = (world.rank() + ranks - shift) % ranks;
+    const auto bytes = static_cast<int64_t>(out.size());
+    const auto exchange = [&] {
+        const int tag = impl.next_exchange();
+        std::vector<Message> sent, received;
+        for (int64_t first = 0; first < bytes; first += kMessage) {
+            const int64_t count = std::min(kMessage, bytes - first);
+            sent.push_back({to, tag, out.data() + first, count});
+            received.push_back({from, tag, in.data() + first, count});
+        }
+        const base::Stopwatch watch;
+        impl.move("measuring exchanges", impl.rows(), sent, received);
+        return watch.seconds();
+    };
+    std::vector<double> first{exchange()};
+    world.sum(first);  // all ranks choose the same number
+    const double each = std::max(1e-9, first[0] / ranks);
+    const auto count = std::clamp(static_cast<int64_t>(exchanges.seconds / each), exchanges.fewest,
+                                  exchanges.most);
+    std::vector<double> found;
+    for (int64_t k = 0; k < count; ++k) found.push_back(exchange());
+    return found;
+}
+
 graphs::Links measure_links(World& world) {
     constexpr int64_t kBulk = int64_t{4} << 20;
     constexpr double kShortest = 1e-9;  // no clock resolves less

@@ -1,6 +1,10 @@
 #pragma once
 // Measurements of the network between ranks, with the same transport and messages as rows use.
 
+#include <cstdint>
+#include <span>
+#include <vector>
+
 #include "comm/world/world.hpp"
 #include "graphs/links.hpp"
 
@@ -35,6 +39,19 @@ struct SumSpeed {
 /// Measures the library's sum; the best of some tries, and the slowest rank of these. Collective;
 /// all ranks return the result.
 SumSpeed measure_sum(World& world);
+
+/// The exchanges that `measure_exchanges` makes.
+struct Exchanges {
+    int shift;             ///< Rank r sends to rank r + shift, modulo the number of ranks.
+    double seconds;        ///< Time for all of them together.
+    int64_t fewest, most;  ///< Their number, if the time allows more or fewer.
+};
+
+/// Makes exchanges one after another, in each of which every rank sends `out` and receives `in`,
+/// which is as long. Returns the seconds of each on this rank, after one that is not counted.
+/// Collective, with the same sizes on all ranks; 0 < shift < size.
+std::vector<double> measure_exchanges(World& world, std::span<char> out, std::span<char> in,
+                                      const Exchanges& exchanges);
 
 /// Measures latency (half a round trip of one byte) and bandwidth (messages of 4 MiB one way)
 /// between all ranks; the best of some tries each. Takes r - 1 rounds (r, if r is odd), in which

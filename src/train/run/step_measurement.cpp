@@ -29,6 +29,7 @@ StepMeasurement measure_steps(arena::Queue& queue, Replicas& replicas, Executor&
         found.times.push_back(record.times);
     });
     stepper.resume_at(0);
+    stepper.set_uninterrupted_until(iterations);
     for (int64_t t = 0; t < iterations; ++t) {
         algorithms::IterationRecord record;
         size_t bucket = 0;

@@ -161,3 +161,19 @@ def test_very_unlike_amounts_of_bytes_are_on_a_logarithmic_axis(make, monkeypatc
     axis = communication.cost(runs).axes[1]
     assert axis.get_xscale() == "log" and "log scale" in axis.get_xlabel()
     assert all((line.get_xdata() > 0).all() for line in axis.lines)
+
+
+def test_labels_leave_out_what_a_type_implies():
+    """A label names the type of a section, but no entry that this type alone has with one value."""
+    adam = {"/optimizer/type": "adam", "/optimizer/amsgrad": "false", "/optimizer/lr": "0.1"}
+    window = {"/optimizer/type": "accum_adam", "/optimizer/window": "4", "/optimizer/lr": "0.1"}
+
+    def labels(*specs):
+        return differences.distinguished(["ring"] * len(specs), list(specs), lambda pointer: True)
+
+    assert labels(adam, window) == ["ring, optimizer=adam", "ring, optimizer=accum_adam"]
+    assert labels(adam, window, {**window, "/optimizer/window": "8"}) == [
+        "ring, optimizer=adam", "ring, optimizer=accum_adam, window=4",
+        "ring, optimizer=accum_adam, window=8"]
+    # Entries of one type that only some of its specs have are no consequence of the type.
+    assert labels(adam, {**adam, "/optimizer/decay": "1"}) == ["ring", "ring, decay=1"]

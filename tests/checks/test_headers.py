@@ -21,21 +21,32 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("DBENCH_PROGRAM", ROOT / "build/dbench")).parent
 # Standard headers, with the names that this project uses from them.
 STANDARD = {name: set(taken.split()) for name, taken in {
-    "algorithm": "any_of fill_n max min", "array": "array",
+    "algorithm": "any_of clamp fill_n max min none_of", "array": "array",
     "atomic": "atomic memory_order_acquire", "bit": "bit_cast bit_width countr_zero rotl",
-    "cmath": "floor pow sqrt", "complex": "complex", "condition_variable": "condition_variable",
-    "cstddef": "byte size_t",
-    "cstdint": "int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t uintptr_t UINT64_MAX",
-    "cstring": "memcpy size_t", "deque": "deque", "exception": "exception exception_ptr",
-    "functional": "function greater multiplies", "initializer_list": "initializer_list",
-    "iosfwd": "ostream", "limits": "numeric_limits", "list": "list", "map": "map",
-    "memory": "make_shared make_unique make_unique_for_overwrite shared_ptr unique_ptr weak_ptr",
+    "cmath": "abs floor isfinite pow sqrt", "complex": "complex",
+    "condition_variable": "condition_variable", "cstddef": "byte size_t",
+    "cstdint": "int16_t int32_t int64_t uint16_t uint32_t UINT64_MAX uint64_t uint8_t "
+               "uintptr_t",
+    "cstring": "memcpy size_t", "deque": "deque",
+    "exception": "exception exception_ptr uncaught_exceptions", "filesystem": "filesystem",
+    "functional": "function greater multiplies reference_wrapper",
+    "initializer_list": "initializer_list", "iosfwd": "ostream", "iterator": "begin end ssize",
+    "limits": "numeric_limits", "list": "list", "map": "map",
+    "memory": "make_shared make_unique make_unique_for_overwrite shared_ptr unique_ptr "
+              "weak_ptr",
     "mutex": "mutex once_flag", "numeric": "accumulate gcd", "optional": "nullopt optional",
-    "queue": "priority_queue", "set": "set", "span": "span size_t",
-    "stdexcept": "runtime_error", "string": "string to_string size_t",
-    "string_view": "string_view", "thread": "thread", "type_traits": "false_type true_type",
-    "unordered_map": "unordered_map", "utility": "exchange forward move pair swap",
-    "vector": "vector size_t"}.items()}
+    "queue": "priority_queue", "set": "set", "span": "size_t span", "stdexcept": "runtime_error",
+    "string": "size_t string to_string", "string_view": "string_view",
+    "thread": "this_thread thread",
+    "type_traits": "conditional_t false_type is_const_v is_same_v is_void_v remove_const_t "
+                   "remove_cvref_t true_type",
+    "unordered_map": "unordered_map unordered_multimap",
+    "utility": "exchange forward move pair swap", "variant": "monostate variant",
+    "vector": "size_t vector"}.items()}
+
+
+KEYWORDS = set("alignas bool const decltype double float int noexcept operator requires return "
+               "sizeof static_assert template void".split())
 
 
 @pytest.fixture(scope="module")
@@ -66,10 +77,13 @@ def reads_torch(header):
 
 
 def declared(code):
-    """Return the names declared in column 0; clang-format does not indent namespaces."""
+    """Return the names declared in column 0; clang-format does not indent namespaces. Keywords,
+    numbers, parameters of templates and types such as int64_t are none."""
+    code = re.sub(r"^template <.*>\s*", "", code, flags=re.M)
     lines = "\n".join(re.findall(r"^(?!namespace )\w.*", code, re.M))
     kinds = r"\b(?:class|struct|enum|union|using|concept)\s+(?:class\s+)?(\w+)"
-    return set(re.findall(kinds, lines)) | set(re.findall(r"(\w+)\s*[({=;\[]", lines))
+    names = set(re.findall(kinds, lines)) | set(re.findall(r"(\w+)\s*[({=;\[]", lines))
+    return {name for name in names - KEYWORDS if len(name) > 1 and not re.match(r"\d|\w+_t$", name)}
 
 
 @cache

@@ -56,6 +56,16 @@ def is_redundant(pointer: str, value: str) -> bool:
             or (pointer, value) in (("/graph/weights", "auto"), ("/graph/lazy", "1")))
 
 
+def is_implied(pointer: str, specs: list[dict[str, str]]) -> bool:
+    """Return whether an entry says no more than the type of its section: only specs with certain
+    types have it, and all of these have the same value."""
+    kind = pointer.rpartition("/")[0] + "/type"
+    having = [spec for spec in specs if pointer in spec]
+    lacking = [spec for spec in specs if pointer not in spec]
+    types = [{spec.get(kind) for spec in side} for side in (having, lacking)]
+    return len({spec[pointer] for spec in having}) == 1 and types[0].isdisjoint(types[1])
+
+
 def distinguished(texts: list[str], specs: list[dict[str, str]], use) -> list[str]:
     """Return the texts; equal texts get the entries in which their specs differ, as far as
     `use(pointer)` is true: "base_k, k=1" and "base_k, k=3"."""
@@ -67,7 +77,7 @@ def distinguished(texts: list[str], specs: list[dict[str, str]], use) -> list[st
         kept = [{p: v for p, v in specs[i].items() if use(p) and not is_redundant(p, v)}
                 for i in members]
         for pointer in dict.fromkeys(p for spec in kept for p in spec):
-            if len({spec.get(pointer) for spec in kept}) > 1:
+            if len({spec.get(pointer) for spec in kept}) > 1 and not is_implied(pointer, kept):
                 for i, spec in zip(members, kept):
                     if pointer in spec:
                         found[i] += f", {called(pointer)}={spec[pointer]}"

@@ -63,6 +63,19 @@ Link link_of(const Reader& link, double& one_way) {
     return {link.number("latency", 0), link.positive("both_ways") / 2};
 }
 
+Json exchange_json(const Exchange& exchange) {
+    if (exchange.bytes == 0) return nullptr;
+    return {{"bytes", exchange.bytes}, {"quantiles", exchange.seconds.to_json()}};
+}
+
+// Reads the member "exchange" of `parent`, which files of earlier versions lack.
+Exchange exchange_of(const Reader& parent) {
+    if (!parent.has("exchange")) return {};
+    const Reader exchange = parent.in("exchange");
+    return {exchange.positive("bytes"),
+            Distribution::from_json(exchange.member("quantiles"), exchange.where() + "/quantiles")};
+}
+
 // Returns the keys of a model in which two subjects differ, with their values.
 std::string model_differences(const Json& then, const Json& now) {
     std::string text;
@@ -141,7 +154,8 @@ Json to_json(const Calibration& c) {
                         {"seconds_per_byte", costs.passes.seconds_per_byte},
                         {"compute_per_byte", costs.passes.compute_per_byte},
                         {"sent", costs.sent},
-                        {"compute", costs.compute.to_json()}};
+                        {"compute", costs.compute.to_json()},
+                        {"exchange", exchange_json(costs.exchange)}};
     }
     Json buckets = Json::array();
     for (const Bucket& bucket : c.buckets) {
@@ -175,9 +189,7 @@ Json to_json(const Calibration& c) {
               {"in_place", c.in_place},
               {"remote", c.has_remote ? link_json(c.remote, c.remote_one_way) : Json(nullptr)},
               {"uplink", c.has_remote ? Json(c.uplink) : Json(nullptr)},
-              {"exchange", c.host_bytes > 0
-                               ? Json{{"bytes", c.host_bytes}, {"quantiles", c.exchange.to_json()}}
-                               : Json(nullptr)}}},
+              {"exchange", exchange_json(c.exchange)}}},
             {"assumptions", c.assumptions}};
 }
 
@@ -218,7 +230,8 @@ Calibration calibration_of(const Json& json, const std::string& path) {
             {each.number("update", 0), each.number("seconds_per_byte", 0),
              each.number("compute_per_byte", 0)},
             Distribution::from_json(each.member("compute"), each.where() + "/compute"),
-            each.number("sent", 0)};
+            each.number("sent", 0),
+            exchange_of(each)};
     }
     const Json& buckets = file.member("buckets");
     if (!buckets.is_array() || buckets.empty()) {
@@ -236,12 +249,7 @@ Calibration calibration_of(const Json& json, const std::string& path) {
         c.remote = link_of(links.in("remote"), c.remote_one_way);
         c.uplink = links.positive("uplink");
     }
-    if (links.has("exchange")) {
-        const Reader exchange = links.in("exchange");
-        c.host_bytes = exchange.positive("bytes");
-        c.exchange =
-            Distribution::from_json(exchange.member("quantiles"), exchange.where() + "/quantiles");
-    }
+    c.exchange = exchange_of(links);
     const Json& assumptions = file.member("assumptions");
     if (!assumptions.is_array() || !std::all_of(assumptions.begin(), assumptions.end(), is_text)) {
         Reader::fail(file.where() + "/assumptions", "is not a list of texts");

@@ -39,11 +39,19 @@ inline constexpr std::pair<Order, const char*> kMeasuredOrders[] = {
     {Order::adapt_then_combine, "adapt_then_combine"},
     {Order::combine_while_adapt, "combine_while_adapt"}};
 
+/// Exchanges between hosts, one after another. They show how links vary.
+struct Exchange {
+    double bytes = 0;  ///< Sent by each host in an exchange, and received as well; 0: not measured.
+    Distribution seconds;
+};
+
 /// The costs of iterations in one order.
 struct OrderCosts {
     Passes passes;
     Distribution compute;  ///< Seconds without update and exchange.
     double sent = 0;       ///< Bytes that a rank sent as messages in these iterations.
+    /// The exchanges of these iterations, if messages decided how long the iterations took.
+    Exchange exchange = {};
 };
 
 struct Calibration {
@@ -64,10 +72,7 @@ struct Calibration {
     double local_one_way = 0, remote_one_way = 0;  ///< Bytes per second of one direction alone.
     bool in_place = true;
     double uplink = 1;
-    /// Exchanges between hosts, one after another, in each of which every host sends and receives
-    /// `host_bytes`. Their variation is that of the links.
-    double host_bytes = 0;                 ///< 0: not measured.
-    Distribution exchange;                 ///< Seconds of one.
+    Exchange exchange;                     ///< While nothing is computed.
     std::vector<std::string> assumptions;  ///< Sentences about all that was not measured.
 
     int ranks_per_host() const;  ///< Largest number of ranks of a host.

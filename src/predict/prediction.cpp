@@ -102,9 +102,13 @@ Forecast forecast(const Plan& plan, const Candidate& candidate) {
         work.sent_in_compute = own->second.sent;
     }
     work.wire *= candidate.rows;
+    Network network = plan.network;
+    if (const auto own = plan.slowdowns.find(candidate.simulated); own != plan.slowdowns.end()) {
+        network.slowdown = own->second;
+    }
     const int64_t iterations = affordable(plan, rounds);
     const Outcome outcome =
-        simulate(work, plan.network, rounds, candidate.simulated, iterations, plan.seed);
+        simulate(work, network, rounds, candidate.simulated, iterations, plan.seed);
     std::vector<double> steps = outcome.step;
     std::sort(steps.begin(), steps.end());
     f.p05 = quantile(steps, 0.05);

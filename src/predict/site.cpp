@@ -32,6 +32,18 @@ double crowding(int ranks, int threads, int cores) {
     return std::max(1.0, static_cast<double>(ranks) * threads / std::max(1, cores));
 }
 
+bool links_vary(const Calibration& c, const Site& site) {
+    return c.has_remote && c.exchange.bytes > 0 && !site.bandwidth;
+}
+
+// Returns by which factor exchanges took longer than the links of the calibration say.
+Distribution slowdown_of(const Exchange& exchange, const Calibration& c) {
+    const double rank_bytes = exchange.bytes / c.ranks_per_host();
+    const double expected =
+        c.remote.latency + std::max(exchange.bytes / c.uplink, rank_bytes / c.remote.bandwidth);
+    return exchange.seconds.scaled(1 / expected);
+}
+
 void set_network(const Calibration& c, const Site& site, Network& network,
                  std::vector<std::string>& assumptions) {
     network.host = site.host;
@@ -46,14 +58,8 @@ void set_network(const Calibration& c, const Site& site, Network& network,
     if (site.bandwidth) network.remote.bandwidth = *site.bandwidth;
     if (site.latency) network.remote.latency = *site.latency;
     network.uplink = c.has_remote && !site.bandwidth ? c.uplink : network.remote.bandwidth;
-    network.slowdown = Distribution(1);
     if (hosts == 1) return;
-    if (c.has_remote && c.host_bytes > 0 && !site.bandwidth) {
-        const double rank_bytes = c.host_bytes / c.ranks_per_host();
-        const double expected =
-            c.remote.latency + std::max(c.host_bytes / c.uplink, rank_bytes / c.remote.bandwidth);
-        network.slowdown = c.exchange.scaled(1 / expected);
-    } else {
+    if (!links_vary(c, site)) {
         assumptions.push_back(
             "The bandwidth between hosts does not vary: its variation was not measured.");
     }
@@ -126,6 +132,13 @@ void apply(const Calibration& c, const Site& site, Plan& plan,
     assumptions.push_back(
         "Compute steps of different ranks and iterations are independent of each other.");
     set_network(c, site, plan.network, assumptions);
+    plan.network.slowdown = Distribution(1);
+    plan.slowdowns.clear();
+    if (!links_vary(c, site)) return;
+    plan.network.slowdown = slowdown_of(c.exchange, c);
+    for (const auto& [order, costs] : c.orders) {
+        if (costs.exchange.bytes > 0) plan.slowdowns[order] = slowdown_of(costs.exchange, c);
+    }
 }
 
 }  // namespace dbench::predict

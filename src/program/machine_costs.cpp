@@ -139,32 +139,33 @@ double median_of_ranks(comm::World& world, std::vector<double> values) {
     return sum_of(world, values[values.size() / 2]) / world.size();
 }
 
-// If messages decide how long iterations in the order combine_while_adapt take, their times show
-// how links vary while ranks compute. Then they replace the times of exchanges alone. `host_bytes`
-// are the bytes that a host sends in an iteration.
-void keep_if_link_bound(comm::World& world, const std::vector<algorithms::Times>& times,
-                        double host_bytes, predict::Calibration& c) {
+// Returns the times of iterations in the order combine_while_adapt as exchanges, on rank 0, if
+// messages decided how long the iterations took: they show how links vary while ranks compute.
+// `bytes` are those that a host sends in an iteration.
+predict::Exchange exchange_if_link_bound(comm::World& world,
+                                         const std::vector<algorithms::Times>& times,
+                                         double bytes) {
     constexpr double kLeastWaiting = 0.1;  // of the step, on every rank
     std::vector<double> steps, waiting;
     for (const algorithms::Times& each : times) {
         steps.push_back(each[algorithms::Time::step]);
         waiting.push_back(each[algorithms::Time::wait] / steps.back());
     }
-    std::nth_element(waiting.begin(), waiting.begin() + waiting.size() / 2, waiting.end());
+    std::sort(waiting.begin(), waiting.end());
     const std::vector<double> medians = gathered(world, {waiting[waiting.size() / 2]});
     const std::vector<double> all = gathered(world, steps);
-    if (world.rank() != 0) return;
-    if (*std::min_element(medians.begin(), medians.end()) < kLeastWaiting) return;
-    c.host_bytes = host_bytes;
-    c.exchange = predict::Distribution::of_samples(all);
+    const bool bound =
+        !medians.empty() && *std::min_element(medians.begin(), medians.end()) >= kLeastWaiting;
+    if (!bound) return {};
+    return {bytes, predict::Distribution::of_samples(all)};
 }
 
 // Measures the update and the weighted sums of dsgd in one order, on a graph in which every replica
-// reads one row, and on rank 0 by how much messages prolong the compute step of `c`, and how links
-// vary. Throws UserError on all ranks, for example if there is not enough memory.
+// reads one row, and on rank 0 by how much messages prolong the compute step of `c`. Throws
+// UserError on all ranks, for example if there is not enough memory.
 predict::OrderCosts measure_order(comm::World& world, const RunArguments& arguments,
                                   predict::Order order, const std::string& name, double seconds,
-                                  int64_t batch, predict::Calibration& c) {
+                                  int64_t batch, const predict::Calibration& c) {
     const PreparedRun run = prepare(
         world, arguments,
         settings_of(R"({"type": "dsgd", "order": ")" + name + R"("})", kGraphOfOrders, batch));
@@ -203,13 +204,13 @@ predict::OrderCosts measure_order(comm::World& world, const RunArguments& argume
         passes.compute_per_byte =
             std::max(0.0, costs.compute.at(0.5) - c.compute.at(0.5)) / costs.sent;
     }
-    if (order == predict::Order::combine_while_adapt && c.host_bytes > 0) {
+    if (order == predict::Order::combine_while_adapt && c.has_remote) {
         int crossing = 0;  // rows from the first host to others
         for (size_t rank = 0; rank < c.hosts.size(); ++rank) {
             const std::string& next = c.hosts[(rank + 1) % c.hosts.size()];
             crossing += c.hosts[rank] == c.hosts[0] && next != c.hosts[0];
         }
-        keep_if_link_bound(world, measured.times, crossing * row, c);
+        costs.exchange = exchange_if_link_bound(world, measured.times, crossing * row);
     }
     return costs;
 }
@@ -327,9 +328,9 @@ void measure_variation(comm::World& world, double row_bytes, double seconds,
                      {.bytes = 2 * bytes});
     const std::vector<double> all = gathered(
         world, comm::measure_exchanges(world, out, in, {shift, seconds, kFewest / 2, kMost}));
-    c.host_bytes = row_bytes * shift;
-    if (world.rank() != 0) return;
-    c.exchange = predict::Distribution::of_samples(all);
+    if (world.rank() == 0) {
+        c.exchange = {row_bytes * shift, predict::Distribution::of_samples(all)};
+    }
 }
 
 // Joins the costs of all ranks on rank 0.

@@ -29,8 +29,8 @@ Calibration example() {
     c.local = {1e-6, 5e9};
     c.remote = {2e-5, 1e9};
     c.uplink = 1.5e9;
-    c.host_bytes = 3e6;
-    c.exchange = Distribution::of_samples({0.002, 0.003, 0.004});
+    c.exchange = {3e6, Distribution::of_samples({0.002, 0.003, 0.004})};
+    c.orders[Order::combine_while_adapt].exchange = {3e6, Distribution(0.005)};
     c.assumptions = {"A sentence."};
     return c;
 }
@@ -173,11 +173,15 @@ TEST_CASE("Links vary in a plan as they did in the calibration") {
     CHECK_FALSE(does_not_vary());
     // Two ranks of a host sent 3 MB at 1.5 GB/s: 2 ms, and the latency.
     CHECK(plan.network.slowdown.at(0.5) == Approx(0.003 / (0.002 + c.remote.latency)));
+    CHECK(plan.slowdowns.size() == 1);
+    CHECK(plan.slowdowns.at(Order::combine_while_adapt).mean() ==
+          Approx(0.005 / (0.002 + c.remote.latency)));
     site.bandwidth = 1e6;  // other links
     CHECK(does_not_vary());
     CHECK(plan.network.slowdown.mean() == 1);
+    CHECK(plan.slowdowns.empty());
     site.bandwidth.reset();
-    c.host_bytes = 0;  // a file of an earlier version
+    c.exchange = {};  // a file of an earlier version
     CHECK(does_not_vary());
     CHECK(to_json(c).at("links").at("exchange").is_null());
 }

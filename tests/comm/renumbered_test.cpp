@@ -2,6 +2,7 @@
 
 #include "comm/transport/renumbered.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "catch.hpp"
@@ -128,6 +129,28 @@ TEST_CASE("Links between all ranks are measured") {
                 }
             }
             return "";
+        });
+        CHECK(problems == std::vector<std::string>(static_cast<size_t>(ranks)));
+    }
+}
+
+TEST_CASE("Exchanges bring what the rank before has sent, as often as all ranks agree") {
+    constexpr size_t kBytes = (size_t{16} << 20) + 5;  // two messages
+    for (const int ranks : {2, 3, 4}) {
+        const int shift = ranks / 2;
+        const auto problems = play(ranks, [&](World& world) -> std::string {
+            std::vector<char> out(kBytes, static_cast<char>('a' + world.rank())), in(kBytes);
+            const int from = (world.rank() + ranks - shift) % ranks;
+            const std::vector<char> expected(kBytes, static_cast<char>('a' + from));
+            // There is time for none, so the fewest are made, and for more than the most.
+            if (measure_exchanges(world, out, in, {shift, 0, 2, 9}).size() != 2) return "fewest";
+            if (in != expected) return "other bytes";
+            const std::vector<double> seconds =
+                measure_exchanges(world, out, in, {shift, 1e6, 1, 3});
+            if (seconds.size() != 3) return "most";
+            return std::all_of(seconds.begin(), seconds.end(), [](double each) { return each > 0; })
+                       ? ""
+                       : "time";
         });
         CHECK(problems == std::vector<std::string>(static_cast<size_t>(ranks)));
     }

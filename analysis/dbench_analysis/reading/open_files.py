@@ -10,22 +10,25 @@ import h5py
 from ..basics.errors import damaged, reading
 from .hdf5 import open_file
 
-MOST = 512  # files that are open at once, if the system allows twice as many
+MOST = 2048  # files that are open at once, if the system allows twice as many
 
 _open: "OrderedDict[FileHandle, h5py.File]" = OrderedDict()  # least recently read first
 
 
 def limit() -> int:
     """Return how many files of runs may be open: half of what the process may have (`ulimit -n`),
-    at most MOST."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    at most MOST. Raise the process's own limit for that as far as the system allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * MOST if hard == resource.RLIM_INFINITY else min(2 * MOST, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     return MOST if soft == resource.RLIM_INFINITY else max(1, min(MOST, soft // 2))
 
 
 class FileHandle:
     """One result file, which opens when it is read, and the data sets that were read from it:
-    opening a data set costs more than reading a short column. Closing the file drops the data sets,
-    because h5py needs time proportional to all existing objects to close a file."""
+    opening a data set costs more than reading a short column."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -38,7 +41,7 @@ class FileHandle:
         else:
             _open[self] = open_file(self.path)
             while len(_open) > limit():
-                next(iter(_open)).close()
+                next(iter(_open)).release()
         return _open[self]
 
     def data(self, name: str) -> h5py.Dataset | None:
@@ -55,7 +58,14 @@ class FileHandle:
             self._data[name] = found
         return self._data[name]
 
+    def release(self):
+        """Drop the file and its data sets. HDF5 closes the file when nobody holds an object of it.
+        h5py's close() does so at once, but needs time proportional to all objects of all files."""
+        self._data.clear()
+        _open.pop(self, None)
+
     def close(self):
+        """Close the file, also if somebody holds an object of it."""
         self._data.clear()
         if self in _open:
             _open.pop(self).close()

@@ -42,7 +42,7 @@ class Run:
     def __init__(self, path: str | os.PathLike[str]):
         self.path = Path(path)
         self._handle = FileHandle(self.path)
-        weakref.finalize(self, self._handle.close).atexit = False
+        weakref.finalize(self, self._handle.release).atexit = False
         try:
             with reading(self.path, "its head"):
                 self._read_head()

@@ -1,9 +1,11 @@
 """Tests sweeps on a Slurm cluster of several emulated hosts; skipped if Slurm is not installed."""
 
+import csv
 import json
+import time
 
 import pytest
-from conftest import HELD, ROOT, sweep_on
+from conftest import BASE, HELD, ROOT, sweep_on
 from results import differences
 
 LONG = {"length": {"iterations": 1000000}, "profile": {"every": {"iterations": 1000}},
@@ -104,6 +106,33 @@ fi""")
     assert first < second < third
     assert "status 0" in again[:second]  # two runs of 4 ranks do not fit into 6 tasks
     assert "status" not in again[second:third]  # runs of 4 and 2 ranks fit
+
+
+def test_tuning_submits_trials_and_then_runs_at_the_chosen_rate(on_cluster):
+    sweep = on_cluster.write(
+        {"graph": ["ring"]}, {"replicas": 2, "data": {**BASE["data"], "validation": 64}}, ranks=2,
+        tune={"factors": [0.5, 1, 2], "seeds": [101], "final_seeds": [1, 2], "extend": 0})
+
+    def finish(count):
+        """Wait until this many runs are complete."""
+        deadline = time.time() + 120
+        while True:
+            runs = json.loads(sweep("tune", "status", "--json"))["runs"]
+            if [run["state"] for run in runs].count("complete") == count:
+                return
+            assert time.time() < deadline, f"{runs}\n{sweep.logs()[-5000:]}"
+            time.sleep(0.5)
+
+    said = sweep("tune", "submit")
+    assert "an array of 3 runs" in said and "2 runs follow" in said
+    assert "nothing to submit" in sweep("tune", "submit")
+    finish(3)
+    assert "an array of 2 runs" in sweep("tune", "submit")
+    finish(5)
+    assert "nothing to submit" in sweep("tune", "submit")
+    with open(sweep.output / "tuning.csv") as file:
+        row, = csv.DictReader(file)
+    assert row["state"] == "complete" and row["trials"] == "3" and row["test_accuracy"]
 
 
 @pytest.mark.parametrize("options", [(), ("--pack", 4)], ids=["array", "pack"])

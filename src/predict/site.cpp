@@ -36,11 +36,11 @@ bool links_vary(const Calibration& c, const Site& site) {
     return c.has_remote && c.exchange.bytes > 0 && !site.bandwidth;
 }
 
-// Returns by which factor exchanges took longer than the links of the calibration say.
+// Returns by which factor exchanges, in which a rank sends at most one row, took longer than the
+// links of the calibration say.
 Distribution slowdown_of(const Exchange& exchange, const Calibration& c) {
-    const double rank_bytes = exchange.bytes / c.ranks_per_host();
     const double expected =
-        c.remote.latency + std::max(exchange.bytes / c.uplink, rank_bytes / c.remote.bandwidth);
+        c.remote.latency + std::max(exchange.bytes / c.uplink, c.row_bytes() / c.remote.bandwidth);
     return exchange.seconds.scaled(1 / expected);
 }
 

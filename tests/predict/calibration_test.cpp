@@ -29,8 +29,8 @@ Calibration example() {
     c.local = {1e-6, 5e9};
     c.remote = {2e-5, 1e9};
     c.uplink = 1.5e9;
-    c.exchange = {3e6, Distribution::of_samples({0.002, 0.003, 0.004})};
-    c.orders[Order::combine_while_adapt].exchange = {3e6, Distribution(0.005)};
+    c.exchange = {20e6, Distribution::of_samples({0.02, 0.03, 0.04})};
+    c.orders[Order::combine_while_adapt].exchange = {10e6, Distribution(0.05)};
     c.assumptions = {"A sentence."};
     return c;
 }
@@ -171,12 +171,12 @@ TEST_CASE("Links vary in a plan as they did in the calibration") {
         });
     };
     CHECK_FALSE(does_not_vary());
-    // Two ranks of a host sent 3 MB at 1.5 GB/s: 2 ms, and the latency.
-    CHECK(plan.network.slowdown.at(0.5) == Approx(0.003 / (0.002 + c.remote.latency)));
+    // Two ranks of a host sent a row of 10 MB each at 1.5 GB/s together.
+    CHECK(plan.network.slowdown.at(0.5) == Approx(0.03 / (20e6 / 1.5e9 + c.remote.latency)));
     CHECK(plan.slowdowns.size() == 1);
     CHECK(plan.slowdowns.at(Order::combine_while_adapt).mean() ==
-          Approx(0.005 / (0.002 + c.remote.latency)));
-    site.bandwidth = 1e6;  // other links
+          Approx(0.05 / (10e6 / 1e9 + c.remote.latency)));  // one row, at 1 GB/s
+    site.bandwidth = 1e6;                                   // other links
     CHECK(does_not_vary());
     CHECK(plan.network.slowdown.mean() == 1);
     CHECK(plan.slowdowns.empty());

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -15,8 +14,9 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "comm/world/link_speed.hpp"
+#include "program/link_costs.hpp"
 #include "program/provenance.hpp"
+#include "program/rank_values.hpp"
 
 namespace dbench::program {
 
@@ -25,13 +25,14 @@ using base::Json;
 namespace {
 
 constexpr int64_t kWarmUp = 3, kFewest = 20, kMost = 2000;  // iterations
-constexpr int kMostRanksOfAllPairs = 64;      // for measurements of every pair of ranks
+
 constexpr double kAssumedDevicePass = 1e-12;  // seconds per byte: a GPU's memory
 
 // Replicas that send to the next one: a rank reads as many rows as it sends.
 constexpr const char* kGraphOfOrders = "one_way_ring";
 
-// Changes to a spec after which it has this algorithm and graph, and nothing but iterations.
+// Returns changes that give a spec this algorithm and graph, and switch off everything except
+// iterations.
 std::vector<std::string> settings_of(const std::string& algorithm, const std::string& graph,
                                      int64_t batch) {
     std::vector<std::string> settings{"/algorithm=" + algorithm,
@@ -45,12 +46,6 @@ std::vector<std::string> settings_of(const std::string& algorithm, const std::st
                                       R"(/checkpoint={"every": null})"};
     if (batch > 0) settings.push_back("/data/batch_size=" + std::to_string(batch));
     return settings;
-}
-
-double sum_of(comm::World& world, double value) {
-    std::vector<double> all{value};
-    world.sum(all);
-    return all[0];
 }
 
 std::string time_text(double seconds) {
@@ -98,7 +93,7 @@ train::StepMeasurement measure_iterations(comm::World& world, const PreparedRun&
         run.session->measure_steps(kWarmUp);
         seen = watch.seconds();
     });
-    const double each = sum_of(world, seen) / world.size() / kWarmUp;
+    const double each = mean_over_ranks(world, seen) / kWarmUp;
     const auto count =
         std::clamp(static_cast<int64_t>(seconds / std::max(1e-9, each)), kFewest, kMost);
     if (world.rank() == 0) {
@@ -125,18 +120,9 @@ PreparedRun prepare(comm::World& world, RunArguments arguments,
     return run;
 }
 
-// Returns the values of all ranks on rank 0, and nothing on the others.
-std::vector<double> gathered(comm::World& world, const std::vector<double>& mine) {
-    std::vector<double> all;
-    for (const std::string& text : world.gather(Json(mine).dump())) {
-        for (const Json& value : Json::parse(text)) all.push_back(value.get<double>());
-    }
-    return all;
-}
-
 double median_of_ranks(comm::World& world, std::vector<double> values) {
     std::sort(values.begin(), values.end());
-    return sum_of(world, values[values.size() / 2]) / world.size();
+    return mean_over_ranks(world, values[values.size() / 2]);
 }
 
 // Returns the times of iterations in the order combine_while_adapt as exchanges, on rank 0, if
@@ -152,8 +138,8 @@ predict::Exchange exchange_if_link_bound(comm::World& world,
         waiting.push_back(each[algorithms::Time::wait] / steps.back());
     }
     std::sort(waiting.begin(), waiting.end());
-    const std::vector<double> medians = gathered(world, {waiting[waiting.size() / 2]});
-    const std::vector<double> all = gathered(world, steps);
+    const std::vector<double> medians = gather_values(world, {waiting[waiting.size() / 2]});
+    const std::vector<double> all = gather_values(world, steps);
     const bool bound =
         !medians.empty() && *std::min_element(medians.begin(), medians.end()) >= kLeastWaiting;
     if (!bound) return {};
@@ -185,7 +171,7 @@ predict::OrderCosts measure_order(comm::World& world, const RunArguments& argume
     predict::OrderCosts costs;
     predict::Passes& passes = costs.passes;
     passes.update = median_of_ranks(world, update);
-    passes.seconds_per_byte = sum_of(world, c.seconds_per_byte) / world.size();
+    passes.seconds_per_byte = mean_over_ranks(world, c.seconds_per_byte);
     if (order == predict::Order::combine_while_adapt) {  // the update reads the other rows, too
         passes.update = std::max(0.0, passes.update - read * passes.seconds_per_byte);
     } else {
@@ -197,8 +183,8 @@ predict::OrderCosts measure_order(comm::World& world, const RunArguments& argume
             static_cast<int>(std::find(c.hosts.begin(), c.hosts.end(), name) - c.hosts.begin()));
     }
     costs.sent = rounds.at(0).rows_in_messages(world.rank(), host, c.in_place) * row;
-    costs.sent = sum_of(world, costs.sent) / world.size();
-    const std::vector<double> all = gathered(world, compute);
+    costs.sent = mean_over_ranks(world, costs.sent);
+    const std::vector<double> all = gather_values(world, compute);
     if (world.rank() == 0) costs.compute = predict::Distribution::of_samples(all);
     if (costs.sent > 0) {
         passes.compute_per_byte =
@@ -241,102 +227,13 @@ double measure_memory(comm::World& world, double row_bytes) {
     }
     std::sort(tries.begin(), tries.end());
     const double bytes = 4.0 * static_cast<double>(columns) * sizeof(float);
-    return sum_of(world, tries[kTries / 2] / bytes) / world.size();
-}
-
-// Returns the first rank other than 0 that is on host 0, or is not, or -1.
-int partner(const std::vector<std::string>& hosts, bool same_host) {
-    for (size_t rank = 1; rank < hosts.size(); ++rank) {
-        if ((hosts[rank] == hosts[0]) == same_host) return static_cast<int>(rank);
-    }
-    return -1;
-}
-
-// Median over the pairs of ranks on the same host, or on different ones.
-double median_of_pairs(const graphs::Links& links, const std::vector<double>& values,
-                       const std::vector<std::string>& hosts, bool same_host) {
-    std::vector<double> chosen;
-    for (int from = 0; from < links.slots; ++from) {
-        for (int to = 0; to < links.slots; ++to) {
-            const bool same = hosts[static_cast<size_t>(from)] == hosts[static_cast<size_t>(to)];
-            if (from != to && same == same_host) chosen.push_back(values[links.at(from, to)]);
-        }
-    }
-    std::sort(chosen.begin(), chosen.end());
-    return chosen.empty() ? 0 : chosen[chosen.size() / 2];
-}
-
-void measure_links(comm::World& world, predict::Calibration& c) {
-    const std::vector<std::string> hosts = world.all_gather(world.host());
-    c.hosts = hosts;
-    if (world.size() == 1) return;
-    if (world.rank() == 0) base::notice("measuring links");
-    std::optional<graphs::Links> pairs;
-    if (world.size() <= kMostRanksOfAllPairs) {
-        pairs = comm::measure_links(world);
-    } else {
-        c.assumptions.push_back("Latencies were not measured, because there are more than " +
-                                std::to_string(kMostRanksOfAllPairs) + " ranks.");
-    }
-    const auto measure = [&](bool same_host, predict::Link& link, double& one_way) {
-        const int other = partner(hosts, same_host);
-        if (other < 0) return false;
-        const comm::LinkSpeed speed = comm::measure_link(world, 0, other);
-        one_way = speed.one_way;
-        link.bandwidth = std::min(speed.one_way, speed.both_ways / 2);
-        link.latency = same_host ? 2e-6 : 50e-6;
-        if (pairs && world.rank() == 0) {
-            link.latency = median_of_pairs(*pairs, pairs->latency, hosts, same_host);
-        }
-        return true;
-    };
-    c.has_local = measure(true, c.local, c.local_one_way);
-    c.has_remote = measure(false, c.remote, c.remote_one_way);
-    if (!c.has_remote) return;
-    c.uplink = c.remote.bandwidth;
-    if (pairs && world.rank() == 0) {
-        // All ranks of a host were measured at the same time.
-        const double each = median_of_pairs(*pairs, pairs->bandwidth, hosts, false);
-        c.uplink = std::max(c.uplink, each * c.ranks_per_host());
-    }
-    if (c.ranks_per_host() == 1) {
-        c.assumptions.push_back(
-            "The uplink of a host is not faster than one link, because the calibration had one "
-            "rank per host.");
-    }
-}
-
-// Measures how long the hosts take to exchange rows of the model, one after another. The times go
-// to rank 0. Throws UserError on all ranks if one of them has too little memory.
-void measure_variation(comm::World& world, double row_bytes, double seconds,
-                       predict::Calibration& c) {
-    const int shift = c.ranks_per_host();
-    const auto ranks = static_cast<int>(c.hosts.size());
-    for (int rank = 0; rank < ranks; ++rank) {
-        const auto from = static_cast<size_t>(rank),
-                   to = static_cast<size_t>((rank + shift) % ranks);
-        if (c.hosts[from] == c.hosts[to]) return;  // hosts with different numbers of ranks
-    }
-    if (world.rank() == 0) base::notice("measuring how links vary");
-    const auto bytes = static_cast<int64_t>(row_bytes);
-    std::vector<char> out, in;
-    run_on_all_ranks(world,
-                     [&] {
-                         out.resize(static_cast<size_t>(bytes));
-                         in.resize(static_cast<size_t>(bytes));
-                     },
-                     {.bytes = 2 * bytes});
-    const std::vector<double> all = gathered(
-        world, comm::measure_exchanges(world, out, in, {shift, seconds, kFewest / 2, kMost}));
-    if (world.rank() == 0) {
-        c.exchange = {row_bytes * shift, predict::Distribution::of_samples(all)};
-    }
+    return mean_over_ranks(world, tries[kTries / 2] / bytes);
 }
 
 // Joins the costs of all ranks on rank 0.
 void gather_costs(comm::World& world, const RankCosts& mine, predict::Calibration& c) {
-    std::vector<double> compute = gathered(world, mine.compute);
-    std::vector<double> update = gathered(world, mine.update);
+    std::vector<double> compute = gather_values(world, mine.compute);
+    std::vector<double> update = gather_values(world, mine.update);
     c.buckets = mine.buckets;
     if (world.rank() != 0) return;
     c.samples = static_cast<int64_t>(compute.size());
@@ -374,7 +271,7 @@ predict::Subject subject_of(const PreparedRun& run, int threads) {
 predict::Calibration measure_costs(comm::World& world, const RunArguments& arguments,
                                    double seconds, int64_t batch) {
     predict::Calibration c;
-    measure_links(world, c);
+    measure_link_costs(world, c);
     std::optional<PreparedRun> alone =
         prepare(world, arguments,
                 settings_of(R"({"type": "local_sgd", "period": 1000000000})", "ring", batch));
@@ -382,7 +279,7 @@ predict::Calibration measure_costs(comm::World& world, const RunArguments& argum
     c.replicas_per_rank = static_cast<double>(run.placement.count(0));
     const std::string rows = run.session->rows_on_host();
     c.in_place = run.device->is_host() && (rows.empty() || rows.starts_with("in place"));
-    if (c.has_remote) measure_variation(world, run.session->row_bytes(), seconds / 2, c);
+    if (c.has_remote) measure_link_variation(world, run.session->row_bytes(), seconds / 2, c);
     const bool orders = run.device->is_host() && run.placement.replicas > 1;
     const double each = orders ? seconds / 2 : seconds;
     gather_costs(world, rank_costs(measure_iterations(world, run, each, "without exchange"), run),

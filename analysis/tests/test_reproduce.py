@@ -184,7 +184,10 @@ def test_what_a_mean_and_its_error_say_of_a_published_value():
 def test_undecided_cells_tell_their_power(capsys):
     """With 3 seeds and a deviation of 0.4 points a true cell is supported in 11 % of cases."""
     assert main(["reproduce", "promise", "--json"]) == 0
-    line = json.loads(capsys.readouterr().out)["findings"][0]["missing"][0]
+    said = json.loads(capsys.readouterr().out)
+    assert [cell["cell"] for cell in said["cells"]] == [f["key"] for f in said["findings"]]
+    assert {cell["verdict"] for cell in said["cells"]} == {"undecided"} and said["assumptions"]
+    line = said["findings"][0]["missing"][0]
     assert "0.4 points (assumed) 3 runs" in line and "probability of 11 % (80 %: 9 seeds)" in line
     row = published.Row("dadam", "aer", 0.75, 0.005)
     told = promise.power_of(np.array([0.75, 0.76, 0.74, 0.75]), row, 0.05)

@@ -184,6 +184,11 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"dbench-export: {error.filename or chosen.output}: {error.strerror or error}: is "
               "the folder there and writable?", file=sys.stderr)
         return 2
+    except ModuleNotFoundError as error:
+        print(f"dbench-export: this Python has no package {error.name}, which the model or PyTorch "
+              "needs: install it, or pip install -e 'export[torch]' for all that PyTorch needs",
+              file=sys.stderr)
+        return 2
     except Exception as error:  # of PyTorch, for a model that no check has foreseen
         traceback.print_exc()
         print(f"dbench-export: {chosen.source}: PyTorch failed ({type(error).__name__}, see "

@@ -145,15 +145,18 @@ def test_a_file_may_have_the_name_of_a_module(exporter):
     assert exporter.manifest()["parameters"] == 210
 
 
-def test_unforeseen_errors_end_with_status_2(exporter, monkeypatch):
+@pytest.mark.parametrize(("error", "said"), [
+    (ValueError("unforeseen"), "PyTorch failed (ValueError"),
+    (ModuleNotFoundError("No module named 'sympy'", name="sympy"), "no package sympy")])
+def test_unforeseen_errors_end_with_status_2(exporter, monkeypatch, error, said):
     from dbench_export import archive
 
     def fail(*_):
-        raise ValueError("unforeseen")
+        raise error
 
     exporter.write(module("return self.fc(x)"))
     monkeypatch.setattr(archive, "write", fail)
-    assert "PyTorch failed (ValueError" in exporter("mine.py:make", *FEATURES, expect=2)
+    assert said in exporter("mine.py:make", *FEATURES, expect=2)
     assert not list(exporter.folder.glob("*.pt2"))
 
 

@@ -108,4 +108,10 @@ void replace_file(const std::string& what, const std::string& path, const std::s
     }
 }
 
+void check_writable(const std::string& what, const std::string& path) {
+    const std::string partial = path + ".partial";
+    NewFile(what, partial).close();
+    ::unlink(partial.c_str());
+}
+
 }  // namespace dbench::base

@@ -47,4 +47,8 @@ bool rename_without_replacing(const std::string& from, const std::string& to);
 /// bytes. Does not sync to the disk. Throws RunError; the old file is then not modified.
 void replace_file(const std::string& what, const std::string& path, const std::string& bytes);
 
+/// Checks that replace_file can write the file, by creating and removing PATH.partial. Throws
+/// RunError "WHAT PATH.partial cannot be created: REASON".
+void check_writable(const std::string& what, const std::string& path);
+
 }  // namespace dbench::base

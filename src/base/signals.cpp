@@ -22,8 +22,10 @@ struct EndingSignal {
     const char* name;
     std::array<char, 512> line;  // The handler may not allocate.
 };
-EndingSignal ending_signals[] = {
-    {SIGINT, "SIGINT", {}}, {SIGTERM, "SIGTERM", {}}, {SIGUSR1, "SIGUSR1", {}}};
+EndingSignal ending_signals[] = {{SIGINT, "SIGINT", {}},
+                                 {SIGTERM, "SIGTERM", {}},
+                                 {SIGUSR1, "SIGUSR1", {}},
+                                 {SIGHUP, "SIGHUP", {}}};
 volatile std::sig_atomic_t ending_status = 0;
 
 void end_process(int signal) {
@@ -35,6 +37,17 @@ void end_process(int signal) {
     ::_exit(ending_status);
 }
 
+// Installs a handler. SIGHUP remains ignored if the parent process chose that, as nohup does.
+void handle(int signal, void (*handler)(int), int flags) {
+    struct sigaction action {};
+    sigaction(signal, nullptr, &action);
+    if (signal == SIGHUP && action.sa_handler == SIG_IGN) return;
+    action = {};
+    action.sa_handler = handler;
+    action.sa_flags = flags;
+    sigaction(signal, &action, nullptr);
+}
+
 void note(int signal) {
     received = signal;
     double none = std::numeric_limits<double>::infinity();
@@ -44,12 +57,7 @@ void note(int signal) {
 }  // namespace
 
 void catch_signals() {
-    for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) {
-        struct sigaction action {};
-        action.sa_handler = note;
-        action.sa_flags = SA_RESTART;
-        sigaction(signal, &action, nullptr);
-    }
+    for (const EndingSignal& each : ending_signals) handle(each.number, note, SA_RESTART);
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
 }
@@ -59,27 +67,19 @@ void end_on_signals(int status, const std::string& rest) {
     for (EndingSignal& each : ending_signals) {
         std::snprintf(each.line.data(), each.line.size(), "dbench: stopped by %s %.480s\n",
                       each.name, rest.c_str());
-        struct sigaction action {};
-        action.sa_handler = end_process;
-        sigaction(each.number, &action, nullptr);
+        handle(each.number, end_process, 0);
     }
 }
 
 double first_signal_time() { return first_time; }
 
 std::string received_signal() {
-    switch (received) {
-        case 0:
-            return "";
-        case SIGINT:
-            return "SIGINT";
-        case SIGTERM:
-            return "SIGTERM";
-        case SIGUSR1:
-            return "SIGUSR1";
-        default:
-            return "signal " + std::to_string(received);
+    const int signal = received;
+    if (signal == 0) return "";
+    for (const EndingSignal& each : ending_signals) {
+        if (each.number == signal) return each.name;
     }
+    return "signal " + std::to_string(signal);
 }
 
 }  // namespace dbench::base

@@ -16,6 +16,7 @@ namespace {
 
 constexpr const char* kFormat = "dbench-calibration";
 constexpr int kFormatVersion = 1;
+constexpr double kLargest = 1e15;  // of every number in a file
 
 Json link_json(const Link& link, double one_way) {
     return {{"latency", link.latency}, {"one_way", one_way}, {"both_ways", 2 * link.bandwidth}};
@@ -37,7 +38,7 @@ public:
     double number(const char* key, double least) const {
         const Json& value = member(key);
         const double found = value.is_number() ? value.get<double>() : NAN;
-        if (!(found >= least) || !std::isfinite(found)) {
+        if (!(found >= least && found <= kLargest)) {
             fail(where_ + "/" + key, "is " + base::short_text(value) + ", which is not possible");
         }
         return found;

@@ -78,7 +78,8 @@ EarlierRun read_earlier_run(const h5::File& file, const std::string& path, int64
     e.replicas = width(file, "iterations/train_loss");
     e.profiled = below(file, "parameters/iteration", first);
     e.variance = below(file, "parameters/variance_iteration", first);
-    e.evaluations = below(file, "evaluations/iteration", first + 1);
+    // A start at iteration 0 evaluates the initial models again.
+    if (first > 0) e.evaluations = below(file, "evaluations/iteration", first + 1);
     e.events = below(file, "events/iteration", first);
     const std::vector<int64_t> starts = integers(file, "segments/first_iteration"),
                                ranks = integers(file, "segments/ranks");

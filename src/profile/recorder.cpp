@@ -68,6 +68,7 @@ struct Recorder::Impl {
     RunHead head() const;
     void create();
     void create_trace();
+    std::optional<EarlierRun> earlier_run() const;
     void replay_graphs(const EarlierRun& earlier);
     void flush();
     void complete_flush();
@@ -146,6 +147,18 @@ RunHead Recorder::Impl::head() const {
     return head;
 }
 
+/// Returns the parts of the existing file that this start keeps.
+std::optional<EarlierRun> Recorder::Impl::earlier_run() const {
+    if (!options.continued) return std::nullopt;
+    if (options.first > 0) return read_earlier_run(options.path, options.first);
+    try {
+        return read_earlier_run(options.path, 0);
+    } catch (const base::UserError& error) {
+        base::warn("the list of earlier starts is lost: " + std::string(error.what()));
+        return std::nullopt;  // No iteration is lost, so the run can start.
+    }
+}
+
 void Recorder::Impl::create() {
     ranks = gather_ranks(world, options);
     std::string problem;
@@ -155,12 +168,11 @@ void Recorder::Impl::create() {
             nonfinite.resize(static_cast<size_t>(placement.replicas));
             graphs = std::make_unique<GraphLog>(options.schedule, options.certificate,
                                                 options.certified, options.graphs);
-            const auto earlier = options.first > 0
-                                     ? std::optional(read_earlier_run(options.path, options.first))
-                                     : std::nullopt;
+            const std::optional<EarlierRun> earlier = earlier_run();
             RunHead begin = head();
             if (earlier) begin.earlier = &*earlier;
-            begin.axes.ranks = std::max(begin.axes.ranks, earlier ? earlier->ranks : 0);
+            const bool has_rows = earlier && earlier->first > 0;
+            begin.axes.ranks = std::max(begin.axes.ranks, has_rows ? earlier->ranks : 0);
             file = std::make_unique<RunFile>(begin);
             if (earlier) replay_graphs(*earlier);
         } catch (const base::UserError& error) {

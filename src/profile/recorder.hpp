@@ -38,7 +38,7 @@ struct Progress {
     double seconds_per_iteration = 0;  ///< On rank 0 since the last flush, with profiling.
     double samples_per_second = 0;     ///< Sum over all replicas.
     double tokens_per_second = 0;      ///< Sum over all replicas; 0 if the data are no text.
-    double seconds_left = std::numeric_limits<double>::quiet_NaN();  ///< Pace::left
+    double seconds_left = std::numeric_limits<double>::quiet_NaN();  ///< See Pace::remaining.
     /// Mean over replicas of their last minibatch.
     double loss = std::numeric_limits<double>::quiet_NaN();
     /// Mean over replicas of their last minibatch.
@@ -77,6 +77,9 @@ struct RecorderOptions {
     int64_t every = 1, variance_every = 1;
 
     int64_t first = 0;  ///< First iteration; if not 0, the run in the existing file is continued.
+    /// The existing file holds earlier starts of this run. Their segments are kept even if `first`
+    /// is 0. Required if `first` is not 0.
+    bool continued = false;
     base::Stopwatch clock;  ///< Run time, summed over restarts: the time of events.
 
     base::RunClock common_clock;             ///< This rank's, for the trace.

@@ -23,12 +23,24 @@ namespace {
 
 constexpr double kBriefSeconds = 4;  // of a measurement without a calibration
 
-void refuse_existing(const std::string& path, bool overwrite) {
-    std::error_code ignored;
-    const auto status = std::filesystem::symlink_status(path, ignored);
-    if (!overwrite && std::filesystem::exists(status)) {
+// Checks before the measurements that their results can be written, and creates the folder. Throws
+// UserError.
+void check_calibration_output(const std::string& path, bool overwrite) {
+    namespace fs = std::filesystem;
+    std::error_code error;
+    if (fs::is_directory(path, error)) {
+        throw base::UserError("--output: " + path + " is a folder: give the name of a file");
+    }
+    if (!overwrite && fs::exists(fs::symlink_status(path, error))) {
         throw base::UserError("--output: " + path +
                               " exists: choose another name, or replace it with --overwrite");
+    }
+    const fs::path folder = fs::path(path).parent_path();
+    if (!folder.empty()) fs::create_directories(folder, error);  // writing reports the error
+    try {
+        base::check_writable("--output:", path);
+    } catch (const base::RunError& refused) {
+        throw base::UserError(std::string(refused.what()) + ": choose another --output");
     }
 }
 
@@ -86,7 +98,7 @@ int command_calibrate(comm::World& world, const CalibrateArguments& given) {
     const int threads = train::use_threads();
     const std::string path = arguments.output;
     run_on_all_ranks(world, [&] {
-        if (world.rank() == 0) refuse_existing(path, arguments.overwrite);
+        if (world.rank() == 0) check_calibration_output(path, arguments.overwrite);
     });
     predict::Subject subject;
     {

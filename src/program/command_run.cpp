@@ -62,7 +62,7 @@ std::string predict_run(comm::World& world, const RunArguments& arguments, Prepa
 
 std::unique_ptr<profile::Recorder> make_recorder(
     comm::World& world, const RunArguments& arguments, const PreparedRun& s, int threads,
-    const std::string& prediction, int64_t first, const base::Stopwatch& clock,
+    const std::string& prediction, int64_t first, bool continued, const base::Stopwatch& clock,
     const base::RunClock& common_clock, ProgressLine& line, std::optional<Heartbeat>& heartbeat) {
     const auto& plan = s.session->plan();
     const profile::Features features = result_features(*s.session);
@@ -70,6 +70,7 @@ std::unique_ptr<profile::Recorder> make_recorder(
     o.path = s.spec.output;
     o.overwrite = arguments.overwrite || arguments.resume;
     o.first = first;
+    o.continued = continued;
     o.clock = clock;
     o.name = s.spec.run.name;
     o.spec = s.spec.resolved.dump(2);
@@ -183,8 +184,10 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
     checkpoints.record_inputs(s.inputs.dump(-1, ' ', false, Json::error_handler_t::replace));
     std::optional<train::CheckpointHead> head;
     std::string changed_inputs;  // Data that differ from those before the checkpoint, in words.
+    bool continued = false;
     if (arguments.resume) {
         const EarlierResult earlier = examine_output(world, s);
+        continued = !earlier.status.empty();
         const bool complete = earlier.status == "complete";
         if (!complete) head = find_checkpoint(world, s, checkpoints, earlier.status);
         changed_inputs = require_recorded_inputs(world, arguments, earlier, head, s);
@@ -227,8 +230,8 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
     const base::Stopwatch clock(head ? head->elapsed : 0);
     const base::RunClock common_clock = comm::common_clock(world, clock);
     const auto recorder =
-        make_recorder(world, arguments, s, threads, prediction, head ? head->iteration : 0, clock,
-                      common_clock, progress, heartbeat);
+        make_recorder(world, arguments, s, threads, prediction, head ? head->iteration : 0,
+                      continued, clock, common_clock, progress, heartbeat);
     if (world.rank() == 0) {
         profile::Progress start;
         start.first = start.completed = head ? head->iteration : 0;

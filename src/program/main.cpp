@@ -1,7 +1,11 @@
 // The program dbench: parses the command line and calls a subcommand (commands.hpp).
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -18,6 +22,15 @@
 namespace {
 
 using namespace dbench;
+
+// Opens /dev/null as standard input, output or error where it is closed. Otherwise the next file
+// that is opened gets its number, and messages are written into that file.
+void open_standard_streams() {
+    for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (::fcntl(descriptor, F_GETFD) != -1 || errno != EBADF) continue;
+        [[maybe_unused]] const int opened = ::open("/dev/null", O_RDWR);  // the lowest free number
+    }
+}
 
 // Throws UserError if a word of the command line names no command of `app`.
 void refuse_unknown_command(const CLI::App& app, const std::string& word) {
@@ -106,6 +119,7 @@ int dispatch(int argc, char** argv) {
 }
 
 int command(int argc, char** argv) {
+    open_standard_streams();
     try {
         return dispatch(argc, argv);
     } catch (const base::UserError& error) {

@@ -82,11 +82,11 @@ void check_paths(const Json& value, const std::string& pointer) {
     }
 }
 
-// An optimizer without a type is sgd.
-Json with_optimizer_type(Json optimizer) {
-    if (!optimizer.is_object() || optimizer.contains("type")) return optimizer;
-    Json out{{"type", "sgd"}};
-    out.update(optimizer);
+// Returns the entry of a family with the type `type`, if it is an object without a type.
+Json with_type(Json entry, const char* type) {
+    if (!entry.is_object() || entry.contains("type")) return entry;
+    Json out{{"type", type}};
+    out.update(entry);
     return out;
 }
 
@@ -260,11 +260,12 @@ Spec resolve_known(const Json& given, const std::string& default_name) {
     out["data"] = data::resolve_data(outer(given, "data"), "/data");
     resolve_method(given, spec);
     out["optimizer"] =
-        algorithms::resolve_optimizer(with_optimizer_type(outer(given, "optimizer")), "/optimizer");
+        algorithms::resolve_optimizer(with_type(outer(given, "optimizer"), "sgd"), "/optimizer");
     algorithms::Facts facts = algorithms::facts_of(spec.algorithm);
     facts.optimizer = algorithms::optimizer_facts(out["optimizer"]);
     algorithms::require_compatible(facts);
-    out["schedule"] = algorithms::resolve_schedule(outer(given, "schedule"), "/schedule");
+    out["schedule"] =
+        algorithms::resolve_schedule(with_type(outer(given, "schedule"), "constant"), "/schedule");
     for (const auto& item : plain.items()) {
         if (!out.contains(item.key())) out[item.key()] = item.value();
     }

@@ -188,7 +188,7 @@ Json spec_schema() {
     Json required = Json::array(), properties = Json::object();
     for (const Parameter& p : spec_parameters()) {
         if (p.default_json.empty()) required.push_back(p.name);
-        const bool default_type = p.name == "optimizer";  // sgd
+        const bool default_type = p.name == "optimizer" || p.name == "schedule";  // sgd, constant
         if (!p.family.empty() && !default_type) properties[p.name] = typed;
     }
     out["else"] = {{"required", std::move(required)}, {"properties", std::move(properties)}};

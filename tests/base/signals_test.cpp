@@ -19,8 +19,8 @@ TEST_CASE("Signals that ask for an end are recorded by name, and the process con
         int signal;
         const char* name;
     };
-    for (const auto& [signal, name] :
-         {Case{SIGINT, "SIGINT"}, Case{SIGTERM, "SIGTERM"}, Case{SIGUSR1, "SIGUSR1"}}) {
+    for (const auto& [signal, name] : {Case{SIGINT, "SIGINT"}, Case{SIGTERM, "SIGTERM"},
+                                       Case{SIGUSR1, "SIGUSR1"}, Case{SIGHUP, "SIGHUP"}}) {
         CAPTURE(name);
         const Ended ended = in_child([&] {
             catch_signals();

@@ -393,7 +393,8 @@ def test_a_file_of_another_kind_is_never_overwritten(dbench):
 
 def test_bad_command_lines(dbench):
     for words in (["frobnicate"], ["run"], ["run", "x.json", "--frob"], ["graph", "ring"],
-                  ["graph", "ring", "--n", "0"],
+                  ["graph", "ring", "--n", "0"], ["graph", "ring", "--n", "4", "--gamma", "nan"],
+                  ["graph", "ring", "--n", "4", "--seed", "-1"],
                   ["graph", "rings", "--n", "4"], ["graph", "ring", "--n", "4", "--k", "2"],
                   ["list", "grafs"],
                   ["doctor", "nowhere.h5"], []):

@@ -466,6 +466,22 @@ def test_times_count_from_the_first_start(dbench):
     assert before[6] <= head["elapsed"] < before[7]
 
 
+def test_a_run_that_begins_again_lists_its_earlier_starts(dbench):
+    path = dbench.run(dbench.spec(), "a.h5")
+    losses, evaluated = read(path, "iterations/train_loss"), read(path, "evaluations/iteration")
+    with h5py.File(path, "r+") as file:
+        file.attrs.modify("status", np.bytes_(b"failed"))
+        file["segments/reason"][0] = b"failed"
+        started = file.attrs["started"]
+    dbench("run", dbench.spec(), "--output", path, "--resume", "--quiet")  # without a checkpoint
+    assert list(read(path, "segments/reason")) == [b"failed", b"complete"]
+    assert list(read(path, "segments/first_iteration")) == [0, 0]
+    with h5py.File(path) as file:
+        assert file.attrs["started"] == started == file["segments/started"][0]
+    assert np.array_equal(read(path, "iterations/train_loss"), losses)
+    assert np.array_equal(read(path, "evaluations/iteration"), evaluated)
+
+
 def test_a_checkpoint_too_large_for_the_disk_does_not_end_the_run(dbench):
     if os.geteuid() != 0:
         pytest.skip("mounting a small file system needs root")

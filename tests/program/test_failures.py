@@ -50,7 +50,7 @@ def children(pid):
     return [pid for _, pid in sorted(found)]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGHUP])
 def test_a_signal_ends_the_run_after_a_checkpoint(dbench, number):
     run = dbench.start("run", dbench.spec(LONG), "--output", "out.h5")
     wait_for_rows(dbench.folder / "out.h5")

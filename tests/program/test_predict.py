@@ -207,12 +207,17 @@ def test_bad_files_and_options_are_refused(shared):
                         (("--calibration", "none.json"), "none.json"),
                         (("--graphs", "rign"), "ring"),
                         (("--accept-differences",), "--calibration"),
+                        (("--bandwidth", "nan"), "nan is not possible: give a number from 1 to"),
+                        (("--latency", "-1"), "-1 is not possible: give a number from 0 to"),
                         (("--gpus-per-node", 2), "--hosts")):
         assert said in shared("predict", "spec.json", *words, expect=2).stderr
     assert "start one process" in shared("predict", "spec.json", ranks=2, expect=2).stderr
     said = shared("calibrate", "spec.json", "--output", "costs.json", expect=2).stderr
     assert "costs.json exists" in said and "--overwrite" in said
     assert "--output" in shared("calibrate", "spec.json", expect=2).stderr
+    for path, word in (("/proc/costs.json", "cannot be created"), (".", "is a folder")):
+        said = shared("calibrate", "spec.json", "--output", path, "--overwrite", expect=2).stderr
+        assert word in said and "measuring" not in said  # It fails before the measurements.
 
 
 def test_a_run_stores_its_prediction(shared):

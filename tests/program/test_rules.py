@@ -133,3 +133,5 @@ def test_non_finite_losses_are_recorded_and_reported_once(dbench):
     stopped = dbench("run", dbench.spec(diverging, nonfinite="stop"), "--output", "stop.h5",
                      ranks=2, expect=1)
     assert "not finite" in stopped.stderr
+    recorded = read(str(dbench.folder / "stop.h5"), "iterations/train_loss")
+    assert not np.isfinite(recorded[-1]).all() and np.isfinite(recorded[:-1]).all()

@@ -52,7 +52,7 @@ GOOD = [
     {"placement": {"type": "optimised", "links": "links.txt"}},
     {"delays": [{"seconds": 0}, {"replicas": [0, 3], "seconds": 0.5, "probability": 0.1,
                                  "distribution": "uniform"}]},
-    {"optimizer": {"lr": 0.1}},
+    {"optimizer": {"lr": 0.1}}, {"schedule": {"warmup": {"iterations": 3}}},
     {"optimizer": {"type": "adamw", "betas": [0.8, 0.9], "clip_norm": None}},
     *({"implementation": None, "algorithm": "dsgd", "graph": graph} for graph in GRAPHS),
     {"implementation": None, "algorithm": {"type": "slowmo", "base": "local_sgd"},

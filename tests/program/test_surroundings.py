@@ -142,7 +142,31 @@ def caught(process, number):
     return bool(mask >> (number - 1) & 1)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
+def test_closed_standard_streams_spoil_no_file(dbench):
+    """Without standard error, the result file would get its descriptor and the messages."""
+    spec = dbench.spec()
+    for closed in ("2>&-", "<&- >&- 2>&-"):
+        subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh",
+                        *dbench.command("run", spec, "--output", "out.h5", "--overwrite")],
+                       cwd=dbench.folder, env=dbench.environment, timeout=120, check=True)
+        assert len(read(dbench.folder / "out.h5", "iterations/train_loss")) == 6
+
+
+def test_a_hangup_that_the_parent_ignores_stops_no_run(dbench):
+    spec = dbench.spec(length={"iterations": 4000})
+    run = subprocess.Popen(
+        ["nohup", *dbench.command("run", spec, "--output", "out.h5", "--quiet")],
+        cwd=dbench.folder, env=dbench.environment, stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    dbench.started.append(run)
+    end = time.monotonic() + 60
+    while not caught(run.pid, signal.SIGTERM) and time.monotonic() < end:
+        time.sleep(0.001)
+    run.send_signal(signal.SIGHUP)
+    assert run.wait(timeout=120) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_before_training_says_what_is_kept(dbench, number):
     spec = dbench.spec(data={"type": "shapes", "train": 50000, "test": 64, "batch_size": 8})
     run = dbench.start("run", spec, "--output", "out.h5")

@@ -4,7 +4,10 @@ import dataclasses
 import json
 
 from ..basics import markup
-from .finding import Report
+from .finding import CONTRADICTED, SUPPORTED, UNDECIDED, Report
+
+# The verdicts on a finding, in the words of published tables.
+CELL_VERDICTS = {SUPPORTED: "reproduced", CONTRADICTED: "not reproduced", UNDECIDED: "undecided"}
 
 
 def markdown(report: Report) -> str:
@@ -42,5 +45,11 @@ def latex(report: Report) -> str:
 
 
 def as_json(report: Report) -> str:
-    """Return all fields of the report as JSON."""
-    return json.dumps(dataclasses.asdict(report), indent=2)
+    """Return all fields of the report as JSON. `cells` and `assumptions` have the form of those of
+    published tables, with one cell per finding."""
+    cells = [{"cell": finding.key, "published": finding.statement, "ours": None,
+              "verdict": CELL_VERDICTS[finding.verdict], "why": finding.why}
+             for finding in report.findings]
+    assumptions = dict.fromkeys(each.assumption for each in report.findings if each.assumption)
+    return json.dumps({**dataclasses.asdict(report), "cells": cells,
+                       "assumptions": list(assumptions)}, indent=2)

@@ -2,6 +2,7 @@
 
 #include "data/byte_pairs.hpp"
 #include "program/command_line/command_line.hpp"
+#include "program/command_line/shared_options.hpp"
 
 namespace dbench::program {
 namespace {
@@ -45,7 +46,7 @@ void add_pieces(CLI::App& data, CommandLine& line) {
     pieces_command
         ->add_option("--pieces", pieces.pieces, "number of pieces, with 3 marks and 256 bytes")
         ->capture_default_str()
-        ->check(CLI::Range(int64_t{data::BytePairs::kMerged}, int64_t{1} << 24));
+        ->check(whole_number_between(data::BytePairs::kMerged, 1 << 24));
     pieces_command->add_flag("--force", pieces.force, "replace an existing file");
     pieces_command->footer(kDataExamples);
     pieces_command->callback(

@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "program/command_line/command_line.hpp"
+#include "program/command_line/shared_options.hpp"
 
 namespace dbench::program {
 namespace {
@@ -77,13 +78,14 @@ void add_graph(CLI::App& app, CommandLine& line) {
         ->excludes(type_option);
     graph_command->add_option("-n,--n", graph.n, "number of replicas")
         ->required()
-        ->check(CLI::Range(1, 1 << 24));
-    graph_command->add_option("--seed", graph.seed, "seed of random graphs");
+        ->check(whole_number_between(1, 1 << 24));
+    graph_command->add_option("--seed", graph.seed, "seed of random graphs")
+        ->check(whole_number_between(0, UINT64_MAX));
     auto* round_option =
         graph_command
             ->add_option("--round", graph.round,
                          "of a graph that changes from round to round, print this round")
-            ->check(CLI::NonNegativeNumber);
+            ->check(whole_number_between(0, INT64_MAX));
     auto* rounds_option =
         graph_command
             ->add_option(
@@ -107,11 +109,11 @@ void add_graph(CLI::App& app, CommandLine& line) {
     graph_command
         ->add_option("--gamma", graph.gamma,
                      "decay in the effective number of neighbours (default: 0.951)")
-        ->check(CLI::Range(0.0, 0.999999));
+        ->check(number_between(0, 0.999999));
     graph_command
         ->add_option("--gpus-per-node", graph.gpus_per_node,
                      "print the traffic between nodes with this many GPUs, one replica per GPU")
-        ->check(CLI::PositiveNumber);
+        ->check(whole_number_between(1, 1 << 20));
     graph_command->add_option(
         "--placement", graph.placement,
         "where replicas are placed: linear (default), node_major, random, optimised");
@@ -122,7 +124,7 @@ void add_graph(CLI::App& app, CommandLine& line) {
     graph_command
         ->add_option("--model-bytes", graph.model_bytes,
                      "size of the model's parameters: print traffic in bytes")
-        ->check(CLI::PositiveNumber);
+        ->check(number_between(1, 1e18));
     graph_command->allow_extras();
     graph_command->footer(kGraphExamples);
     graph_command->callback([&line, graph_command] {
@@ -145,7 +147,7 @@ void add_conform(CLI::App& app, CommandLine& line) {
         "--graph", conform.graph,
         "TYPE or TYPE:KEY=VALUE:... (default: ring or path, as the algorithm needs)");
     conform_command->add_option("-n,--n", conform.n, "number of replicas (default: 8)")
-        ->check(CLI::Range(2, 256));
+        ->check(whole_number_between(2, 256));
     conform_command->add_flag("--quick", conform.quick,
                               "skip the checks that need thousands of iterations (bias, noise)");
     conform_command->add_flag("--json", conform.json, "machine-readable output");

@@ -40,7 +40,7 @@ void add_calibrate(CLI::App& app, CommandLine& line) {
         ->add_option("--seconds", calibrate.seconds,
                      "time for which iterations are measured (default: 20)")
         ->type_name("S")
-        ->check(CLI::PositiveNumber);
+        ->check(number_between(0.01, 1e6));
     calibrate_command->footer(kCalibrateExamples);
     calibrate_command->callback([&line] {
         line.collective = [&line](comm::World& world) {
@@ -59,10 +59,10 @@ void add_predict(CLI::App& app, CommandLine& line) {
                       .add_option("--hosts", predict.hosts,
                                   "number of hosts; sets the number of replicas, one per rank")
                       ->type_name("H")
-                      ->check(CLI::Range(1, 1 << 20));
+                      ->check(whole_number_between(1, 1 << 20));
     command.add_option("--gpus-per-node", predict.gpus_per_node, "ranks of each host (default: 1)")
         ->type_name("G")
-        ->check(CLI::Range(1, 1024))
+        ->check(whole_number_between(1, 1024))
         ->needs(hosts);
     command
         .add_option("--graphs", predict.graphs,
@@ -73,17 +73,17 @@ void add_predict(CLI::App& app, CommandLine& line) {
                     "bandwidth between hosts in bytes per second each way, instead of the measured "
                     "one")
         ->type_name("B")
-        ->check(CLI::PositiveNumber);
+        ->check(number_between(1, 1e15));
     command
         .add_option("--latency", predict.latency,
                     "latency between hosts in seconds, instead of the measured one")
         ->type_name("S")
-        ->check(CLI::NonNegativeNumber);
+        ->check(number_between(0, 1e4));
     command
         .add_option("--iterations", predict.iterations,
                     "iterations to simulate at most (default: 1000)")
         ->type_name("T")
-        ->check(CLI::Range(20, 1000000));
+        ->check(whole_number_between(20, 1000000));
     command.add_flag("--json", predict.json, "machine-readable output");
     command.footer(kPredictExamples);
     command.callback([&line] {

@@ -77,7 +77,7 @@ void add_check(CLI::App& app, CommandLine& line) {
         ->add_option("--ranks", run.ranks,
                      "plan for this many ranks without starting them (default: the ranks that run)")
         ->type_name("R")
-        ->check(CLI::Range(1, 1 << 24));
+        ->check(whole_number_between(1, 1 << 24));
     check_command->add_flag("--activations", run.activations,
                             "estimate the memory of activations, from passes of a few samples");
     check_command

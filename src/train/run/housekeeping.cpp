@@ -173,11 +173,13 @@ void Housekeeping::report_uncaptured(int64_t t) {
 
 void Housekeeping::report(algorithms::IterationRecord& record) {
     record.times[algorithms::Time::profile] += observer_seconds_;
-    check_losses(record.iteration, record.loss);
-    const base::TraceSpan span(base::Work::record);
-    const base::Stopwatch watch;
-    parts_.observer.iteration(record);
-    observer_seconds_ = watch.seconds();
+    {
+        const base::TraceSpan span(base::Work::record);
+        const base::Stopwatch watch;
+        parts_.observer.iteration(record);
+        observer_seconds_ = watch.seconds();
+    }
+    check_losses(record.iteration, record.loss);  // after recording: the values are the evidence
 }
 
 }  // namespace dbench::train

@@ -65,7 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command and return the exit status."""
     words = sys.argv[1:] if arguments is None else arguments
     terminal.accept_every_letter()
-    if arguments is None:  # files need neither windows nor the user's settings, even damaged ones
+    if arguments is None:  # files need no window, and a damaged matplotlibrc must not matter
         os.environ.update(MPLBACKEND="agg", MATPLOTLIBRC=os.devnull)
     if words and not words[0].startswith("-") and words[0] not in COMMANDS:
         near = difflib.get_close_matches(words[0], COMMANDS, 1)

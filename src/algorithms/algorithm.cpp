@@ -40,14 +40,15 @@ void Step::copy(arena::Rows from, arena::Rows to, arena::Columns columns) {
     arena::copy(from, to, columns, queue);
 }
 
-comm::Token Step::start_mix(arena::Rows rows, arena::Columns columns, comm::RowLifetime stay) {
+comm::Token Step::start_mix(arena::Rows rows, arena::Columns columns, comm::RowLifetime lifetime) {
     const TimedScope scope(timers, Time::exchange);
-    return exchange.start_mix(round, rows, columns, stay);
+    return exchange.start_mix(round, rows, columns, lifetime);
 }
 
-comm::Token Step::start_next_mix(arena::Rows rows, arena::Columns columns, comm::RowLifetime stay) {
+comm::Token Step::start_next_mix(arena::Rows rows, arena::Columns columns,
+                                 comm::RowLifetime lifetime) {
     const TimedScope scope(timers, Time::exchange);
-    return exchange.start_mix(next_round.value(), rows, columns, stay);
+    return exchange.start_mix(next_round.value(), rows, columns, lifetime);
 }
 
 void Step::reclaim(const comm::Token& token) {
@@ -138,9 +139,9 @@ void Step::replace_parameters(arena::Buffer& next) {
 
 void Step::mix_again(arena::Rows rows) {
     if (!may_mix_again()) return;
-    while (control.mix_again(t, 1 + extra_rounds, probe.distance(), rows)) {
+    while (control.mix_again(t, 1 + extra_averagings, probe.distance(), rows)) {
         mix(rows, rows);
-        ++extra_rounds;
+        ++extra_averagings;
     }
 }
 

@@ -76,7 +76,7 @@ struct Step {
     /// as soon as they are complete: its round is already known, and nothing is measured before its
     /// exchange.
     std::optional<graphs::Round> next_round = {};
-    int extra_rounds = 0;  ///< Averagings in addition to the first one, see mix_again.
+    int extra_averagings = 0;  ///< Averagings in addition to the first one, see mix_again.
 
     /// Computes out = base - lr d(g, at) in `columns`, with the optimizer's direction d.
     void update(arena::Rows out, arena::Rows base, arena::Rows at, arena::Columns columns);
@@ -105,9 +105,10 @@ struct Step {
     /// of this host may read the rows in place: they must then not be written before `reclaim`, and
     /// finish_mix must write to other rows. All ranks start the same exchanges in the same order.
     comm::Token start_mix(arena::Rows rows, arena::Columns columns,
-                          comm::RowLifetime stay = comm::RowLifetime::until_finish);
+                          comm::RowLifetime lifetime = comm::RowLifetime::until_finish);
     /// Does the same with the W of `next_round`, which must have a value.
-    comm::Token start_next_mix(arena::Rows rows, arena::Columns columns, comm::RowLifetime stay);
+    comm::Token start_next_mix(arena::Rows rows, arena::Columns columns,
+                               comm::RowLifetime lifetime);
     /// Waits until no other rank reads the rows of `token` in place. The caller may write them
     /// afterwards. Call it after finish_mix. Returns at once if the rows were not read in place.
     void reclaim(const comm::Token& token);

@@ -8,7 +8,7 @@
 
 namespace dbench::algorithms {
 
-/// Computes W times rows that are sent in one iteration and used `late` iterations later. The rows
+/// Computes W times rows that are sent in one iteration and used `delay` iterations later. The rows
 /// must not be modified in between. They are part of the algorithm's state: after a restart they
 /// are sent again.
 class DelayedMix {

@@ -84,7 +84,8 @@ public:
     }
     /// Finishes the exchanges of all buckets.
     void after_backward(Step& step) override {
-        step.probe.about_to_average(message(step));  // is written only by the finish, if at all
+        // The message is still unchanged: only finish() may overwrite it.
+        step.probe.about_to_average(message(step));
         while (!pending_.empty()) finish_one(step);
         if (averages(step.round)) in_place_buckets_.end_iteration();
         if (repeats_averaging() && averages(step.round)) step.mix_again(result(step));
@@ -153,10 +154,10 @@ public:
     /// Starts the exchange of all tiles. Does nothing if finish_update_and_send has already sent
     /// them.
     void start(Step& step, arena::Rows rows,
-               comm::RowLifetime stay = comm::RowLifetime::until_finish) {
+               comm::RowLifetime lifetime = comm::RowLifetime::until_finish) {
         if (!pending_.empty()) return;
         for (const arena::Columns columns : step.layout.tiles(step.layout.all())) {
-            pending_.push_back({step.start_mix(rows, columns, stay), columns});
+            pending_.push_back({step.start_mix(rows, columns, lifetime), columns});
         }
     }
     using Then = std::function<void(arena::Columns)>;
@@ -178,11 +179,11 @@ public:
     }
     /// Does the same and sends `out` in the next round: each tile is sent as soon as it is
     /// complete, so that the network does not wait for the other tiles.
-    void finish_update_and_send(Step& step, arena::Rows out, comm::RowLifetime stay) {
+    void finish_update_and_send(Step& step, arena::Rows out, comm::RowLifetime lifetime) {
         std::vector<Bucket> next;
         finish_by(step, [&](const Bucket& bucket) {
             step.finish_mix_and_update(bucket.token, out, bucket.columns);
-            next.push_back({step.start_next_mix(out, bucket.columns, stay), bucket.columns});
+            next.push_back({step.start_next_mix(out, bucket.columns, lifetime), bucket.columns});
         });
         pending_ = std::move(next);
     }

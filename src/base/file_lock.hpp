@@ -13,9 +13,8 @@ struct LockRange {
     int64_t first = 0, count = 0;
 };
 
-/// Locks a range for as long as `descriptor` is open. On systems without such locks, the lock also
-/// ends when the process closes any other descriptor of the file. Returns false, with errno, if the
-/// lock is not granted.
+/// Locks a range for as long as `descriptor` is open. Returns false, with errno, if the lock is not
+/// granted.
 bool try_lock_bytes(int descriptor, LockMode share, LockRange range);
 
 enum class LockState : uint8_t { yes, no, unknown };  ///< unknown: the file system has no locks.

@@ -9,7 +9,7 @@ namespace dbench::comm {
 struct ScratchPool::Shelf {
     struct Idle {
         arena::Buffer buffer;
-        int64_t since;  // value of `taken` when the block came back
+        int64_t since;  // value of `taken` when the block was returned
     };
 
     const arena::Memories memories;
@@ -17,7 +17,7 @@ struct ScratchPool::Shelf {
     std::mutex mutex;
     std::vector<Idle> free;  // oldest first
     int64_t taken = 0;
-    int64_t in_use = 0, most_in_use = 0, on_shelf = 0;  // bytes
+    int64_t in_use = 0, most_in_use = 0, idle_bytes = 0;  // bytes
 
     Shelf(arena::Memories from, bool frees) : memories(std::move(from)), frees(frees) {}
 
@@ -33,7 +33,7 @@ struct ScratchPool::Shelf {
         if (found != free.rend()) {
             buffer = std::move(found->buffer);
             free.erase(std::next(found).base());
-            on_shelf -= buffer.bytes();
+            idle_bytes -= buffer.bytes();
         } else {
             const int64_t elements = (bytes + 7) / 8;
             buffer = memories.rows(arena::DType::float64, 0, 1, elements);
@@ -48,10 +48,10 @@ struct ScratchPool::Shelf {
     void give_back(arena::Buffer buffer) {
         const std::lock_guard lock(mutex);
         in_use -= buffer.bytes();
-        on_shelf += buffer.bytes();
+        idle_bytes += buffer.bytes();
         free.push_back({std::move(buffer), taken});
-        while (frees && on_shelf > most_in_use && taken - free.front().since > kMaxIdleTakes) {
-            on_shelf -= free.front().buffer.bytes();
+        while (frees && idle_bytes > most_in_use && taken - free.front().since > kMaxIdleTakes) {
+            idle_bytes -= free.front().buffer.bytes();
             free.erase(free.begin());
         }
     }

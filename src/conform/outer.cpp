@@ -47,7 +47,8 @@ public:
     bool distinguishes_replicas() const override { return base_->distinguishes_replicas(); }
 
 private:
-    // The mean delays the base's W: its rounds are counted by uses.
+    // An iteration that takes the mean uses no round: the base's next averaging uses the postponed
+    // W.
     void step_between(const Iteration& it, Matrix& x) {
         bool used = false;
         Iteration postponed = it;

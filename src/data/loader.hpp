@@ -126,10 +126,10 @@ public:
         int64_t threads = 1;  ///< Threads that share the samples of a batch.
         BatchBuffer::Contents contents = BatchBuffer::Contents::inputs;
         int queue = 0;  ///< Batches made ahead; 0: two per local replica, within bounds.
-        BatchOrder batch_order = nullptr;  ///< The order of batches, if it is another; the thread
-                                           ///< of the loader calls it.
-        /// next() calls it about ten times a second while it waits, with when it began to wait (on
-        /// the clock of base::now()), and passes on its exceptions.
+        /// Returns the next batch to make; null: iterations in turn. Called on the loader's thread.
+        BatchOrder batch_order = nullptr;
+        /// next() calls it about ten times a second while it waits. `began` is the start of the
+        /// wait on the clock of base::now(). Exceptions are passed on.
         std::function<void(double began)> check_wait = nullptr;
     };
     Loader(std::shared_ptr<const Dataset> data, std::shared_ptr<const Partition> partition,

@@ -17,7 +17,7 @@ namespace dbench::data {
 namespace {
 
 constexpr int64_t kMostPhotographBytes = int64_t{1} << 30;
-constexpr int64_t kTail = 4096;  // The end of most photographs is in so many last bytes.
+constexpr int64_t kTail = 4096;  // Most photographs have their end marker in these last bytes.
 
 [[noreturn]] void refuse_photograph(const std::string& path, const base::InputFile& file,
                                     const std::string& problem, const std::string& remedy) {

@@ -17,7 +17,7 @@ namespace dbench::predict {
 /// refused or comes with a warning.
 struct Subject {
     std::string cpu;     ///< Model of the processor.
-    int cores = 1;       ///< Number in a host.
+    int cores = 1;       ///< CPU cores of a host.
     std::string device;  ///< As in a result file: "cpu", or the name of a GPU.
     int threads = 1;     ///< Per rank.
     base::Json model;    ///< Resolved /model, with `parameters` and `batch` (samples per replica).

@@ -25,8 +25,8 @@ enum class Order : uint8_t {
 struct Passes {
     double update = 0;            ///< Seconds of the update of all columns.
     double seconds_per_byte = 0;  ///< Time per byte that a weighted sum reads or writes.
-    /// Time by which a byte that the rank sends, and one that it receives, prolong its compute
-    /// step: the thread that moves messages may need the same core.
+    /// Seconds that the compute step becomes longer per byte sent (with as many bytes received),
+    /// because the progress thread may need the same core.
     double compute_per_byte = 0;
 };
 

@@ -20,7 +20,7 @@ class Kind:
     relevant         returns whether the figure shows anything for the given runs
     options          the options of `plot` that it accepts: measure, window, x
     text             returns what `plot` prints below the picture, from the runs and the options
-    many_runs        it remains plain_value, and quick to draw, with hundreds of runs
+    many_runs        it remains readable, and quick to draw, with hundreds of runs
     per_setting      one picture for each setting, instead of one picture of all runs
     single_runs      it can draw single runs instead of means over seeds
     from_rows        it needs only the rows of a table of `collect`, no result files

@@ -38,7 +38,7 @@ DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)), (0, (9, 
           (0, (3, 1, 1, 1, 1, 1)))
 MARKERS = "osD^vPX*<>"
 
-CROWD = 24  # settings, above which the legend names their communications only
+CROWD = 24  # more settings than this: the legend names only their communications
 
 SETTINGS = {
     "font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 10, "axes.titleweight": "bold",

@@ -1,5 +1,5 @@
-// The codecs bfloat16 and float16: 16 bits per element. Values are rounded to nearest, or at random
-// to one of the two neighbouring values such that the mean over many messages is v.
+// The codecs bfloat16 and float16: 16 bits per element. Values are rounded to nearest, or
+// stochastically: to one of the two neighbouring values, with expectation equal to the value.
 
 #include <nlohmann/json.hpp>
 

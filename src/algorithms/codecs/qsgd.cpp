@@ -1,5 +1,6 @@
 // The codec qsgd (QSGD: Alistarh et al. 2017, arXiv 1610.02132). With s = 2^bits - 1, each element
-// is sent as a whole number xi of s levels of the tensor's norm, rounded up or down at random:
+// is quantized stochastically to one of the levels 0, ||v||/s, ..., ||v|| of the tensor's norm; xi
+// is the level's number:
 //
 //     Q(v) = ||v|| sign(v) xi / s,   xi in 0 .. s,   E Q(v) = v
 //

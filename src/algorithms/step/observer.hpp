@@ -1,7 +1,7 @@
 #pragma once
 // The records that training passes to observers (for example the recorder of the result file).
-// Observers only receive: nothing here changes a run. The types are plain, because this header is
-// all that the modules after `train` see of training.
+// Observers only receive: nothing here changes a run. The module `profile` sees nothing else of
+// training, so the types here depend neither on LibTorch nor on HDF5.
 
 #include <cstdint>
 #include <functional>

@@ -66,7 +66,7 @@ public:
     /// Measures the result of the averaging alone, in all columns.
     void averaged(arena::Rows x);
 
-    // The following were measured just before this iteration's averaging, if a controller
+    /// The following were measured just before this iteration's averaging, if a controller
     /// required them.
     const std::vector<double>& norms() const { return norms_; }  ///< [R, T], rounded as in the file
     const std::vector<double>& variance() const { return variance_; }  ///< [T]

@@ -118,7 +118,7 @@ void Stepper::step(int64_t t, double lr, const Gradients& gradients, IterationRe
     control_.end(t, probe_);
 
     const Sent sent = parts_.algorithm->sent(t, record.round);
-    fill_record(sent, 1 + step.extra_rounds, record);
+    fill_record(sent, 1 + step.extra_averagings, record);
     record.control_bytes = control_.bytes();
     timers_.stop();
     record.times = timers_.all();
@@ -157,7 +157,8 @@ double Stepper::bytes_of(const Sent& sent) const {
            sent.bytes;
 }
 
-// With gradient clipping the algorithm receives gradients only after the whole backward pass.
+// Runs the algorithm around `gradients` and passes it each tile of a complete bucket; with gradient
+// clipping all tiles follow after backward.
 void Stepper::run_algorithm(const Gradients& gradients, Step& step) {
     Algorithm& algorithm = *parts_.algorithm;
     std::vector<arena::Columns> complete;  // Tiles that wait for clipping.

@@ -17,10 +17,10 @@
 namespace dbench::algorithms {
 
 /// The times of a rank in an iteration: `step`, or a phase of it. `rest` is the time that belongs
-/// to no other phase. The times from `delay` on are no phases: `delay` (which the spec's /delays
-/// add), `forward` and `backward` are parts of `gradient`, and `wait` and `mix` of `exchange`;
-/// `progress` is the CPU time of the thread that moves messages; `start` is the time at which the
-/// iteration began, on the run's clock.
+/// to no other phase. Values from `delay` on are not phases but further times: `delay` (which the
+/// spec's /delays add), `forward` and `backward` are parts of `gradient`, and `wait` and `mix` of
+/// `exchange`; `progress` is the CPU time of the thread that moves messages; `start` is the time at
+/// which the iteration began, on the run's clock.
 enum class Time : uint8_t {
     step,
     data,

@@ -2,9 +2,9 @@
 //
 //     x <- W (x - lr m);   m <- W (beta m + g(x))       x with the m from before
 //
-// The form is that of Ying et al. 2021 (arXiv 2110.13363) from memory; it was not compared with the
-// paper's text. The paper's code (Bluefog-Lib/NeurIPS2021-Exponential-Graph) uses local momentum
-// instead, which is dsgd with sgd momentum here.
+// Follows Ying et al. 2021 (arXiv 2110.13363); not yet checked against the paper's text. The
+// paper's code (Bluefog-Lib/NeurIPS2021-Exponential-Graph) uses local momentum instead, which is
+// dsgd with sgd momentum here.
 //
 // * State: m.
 // * Sends: two rows (x and m) per neighbour and iteration, bucket by bucket during backward.

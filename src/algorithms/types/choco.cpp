@@ -135,7 +135,7 @@ private:
 class ParallelChoco final : public Choco {
 public:
     using Choco::Choco;
-    void before_forward(Step& step) override {  // x from the last update
+    void before_forward(Step& step) override {  // sends x as the previous update left it
         sends_ = step.t > 0 && averages(step.round);
         if (sends_) send(step);
     }

@@ -1,6 +1,6 @@
 // Decentralized AMSGrad with a tracked second moment (Chen, Karimi, Zhao and Li 2021, arXiv
-// 2109.03194, from memory of the paper, whose text was not compared; the tracking follows the code
-// of HavenCook/LoDAdaC-release). All replicas divide by nearly the same u, which tracks the mean of
+// 2109.03194, not yet checked against its text; the tracking follows the code of
+// HavenCook/LoDAdaC-release). All replicas divide by nearly the same u, which tracks the mean of
 // their largest second moments l:
 //
 //     m <- b1 m + (1 - b1) g;   v <- b2 v + (1 - b2) g^2;   l+ = max(l, v)

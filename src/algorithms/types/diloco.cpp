@@ -3,10 +3,10 @@
 //
 //     D = theta - mean_j x_j;   v <- mu v + D;   theta <- theta - eta (D + mu v);   x <- theta
 //
-// Streaming DiLoCo (Douillard et al. 2025, arXiv 2501.18512, from memory of the paper; code:
-// meta-pytorch/torchft, local_sgd.py): F fragments of consecutive tensors take turns, one every H/F
-// iterations. With a delay of tau iterations, x_j is the value tau iterations ago, and its
-// averaging overlaps with the local steps since then. alpha keeps a share of these local steps:
+// Streaming DiLoCo (Douillard et al. 2025, arXiv 2501.18512, not yet checked against its text;
+// code: meta-pytorch/torchft, local_sgd.py): F fragments of consecutive tensors take turns, one
+// every H/F iterations. With a delay of tau iterations, x_j is the value tau iterations ago, and
+// its averaging overlaps with the local steps since then. alpha keeps a share of these local steps:
 //
 //     x <- (1 - alpha) theta + alpha x
 //

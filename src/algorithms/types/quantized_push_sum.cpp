@@ -1,4 +1,4 @@
-// Quantized push-sum (Taheri et al. 2020, arXiv 2002.09964; from memory of the paper, whose text
+// Quantized push-sum (Taheri et al. 2020, arXiv 2002.09964; not yet checked against its text, which
 // was not available): push-sum (push_sum.hpp) with compressed differences from public copies x^.
 //
 //     q = Q(x - x^);   x^ <- x^ + q,   s <- s + sum_j a_ij q_j;   v = x - x^ + s;   w+ = A w

@@ -2,7 +2,8 @@
 // The interface through which training communicates: mixing X <- W X, all-reduce, opaque messages,
 // and moments over replicas, for any placement of replicas on ranks.
 //
-// The route of a bucket of gradients, from the backward pass to a neighbour's row and back:
+// The route of a bucket: the columns of updated parameters, from the local update to the neighbours
+// and into the averaged row:
 //
 //   1. start_mix         The caller passes rows whose local update is done. Exchange looks up the
 //                        MixingPlan of the round, or makes it (plans/mixing_plan.hpp).
@@ -66,7 +67,8 @@ struct UsedMessage {
     const char* message;
 };
 
-/// Second moments of a set of rows over all replicas.
+/// Sums of squared deviations from the mean over all replicas (centred, not divided by n), for a
+/// set of rows.
 struct SecondMoments {
     std::vector<double> m2;  ///< Per tensor [T]: sum_i ||x_i,t - mean_t||^2, on every rank.
     uint64_t bytes = 0;      ///< Bytes that this rank sent for the computation.
@@ -188,8 +190,9 @@ public:
     /// Returns the exact second moments over replicas. Collective. `mean` (null on all ranks or on
     /// none): float64 row [P] that receives the mean over all replicas on every rank.
     SecondMoments moments(arena::Rows x, double* mean);
-    /// Starts the same computation without a mean. The result's m2 is valid after the launches that
-    /// are now on the compute queue. The host waits for a device only if MPI carries the rows.
+    /// Starts the same computation, but does not return the mean. The result's m2 is valid after
+    /// the launches that are now on the compute queue. The host waits for a device only if MPI
+    /// carries the rows.
     DeferredMoments deferred_moments(arena::Rows x);
 
     /// Returns the bytes of receive buffers that start_mix of this round over all columns needs on

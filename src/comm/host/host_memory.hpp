@@ -41,8 +41,8 @@ struct SharedRows {
 /// progress thread may look up rows.
 class HostMemory {
 public:
-    /// Opens the boards of the other ranks of this host. Collective. If there is no other rank, or
-    /// the system forbids sharing, nothing is shared and `obstacle` returns why.
+    /// Opens the boards of the other ranks of this host. Collective. If this host has one rank, or
+    /// the system forbids sharing, nothing is shared; in the second case `obstacle` returns why.
     explicit HostMemory(World& world);
     ~HostMemory();
 

@@ -28,8 +28,9 @@ bool on_this_host(const GroupPlan& group, const RouteFacts& facts) {
     });
 }
 
-/// True if the sum of each host is a node of the group's fixed tree, and these nodes form a
-/// complete tree: the mean by host then has the bits of the fixed tree.
+/// True if the rows of each host are the leaves of one node of the group's fixed tree, and all
+/// these nodes have the same depth. Requires a group of all replicas: part r belongs to rank r.
+/// The mean by host then has the bits of the fixed tree.
 bool hosts_are_nodes(const GroupPlan& group, const RanksByHost& hosts) {
     if ((hosts.size() & (hosts.size() - 1)) != 0) return false;
     const int64_t each = group.members / std::ssize(hosts);

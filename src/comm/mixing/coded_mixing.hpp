@@ -43,7 +43,7 @@ struct CodedInput {
 class CodedMixing {
 public:
     /// On an immediate queue a piece is processed tile by tile. On other queues all columns of a
-    /// piece are one tile in memory of the pool; CodedGroup::mean must not be used then.
+    /// piece are one tile in memory of the pool; CodedGroup::write_mean must then be null.
     CodedMixing(const MixingPlan& plan, CodedInput in, ScratchPool& pool, arena::Queue& queue);
 
     /// Writes out = W x, or (W - I) x if `change`, for `columns`. `out` may be x only for W x.

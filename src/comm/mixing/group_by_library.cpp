@@ -27,7 +27,7 @@ public:
         steps_.push_back(transport.start_sum(rows_.type, from, to, columns.count()));
         if (transport.queue()) {
             scale_sum();
-            steps_.push_back(transport.start({}, {}));  // has moved when the sum is scaled
+            steps_.push_back(transport.start({}, {}));  // done once the sum has been scaled
         }
         return false;
     }

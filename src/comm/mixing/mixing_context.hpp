@@ -31,7 +31,7 @@ struct MixingContext {
     arena::Codec codec = arena::Codec::identity;
     /// The shared memory in which ranks of this host read rows; set if routes.in_place.
     std::shared_ptr<InPlaceExchange> in_place = nullptr;
-    /// The place where rows are computed. The host if rows are read in place.
+    /// The place where x is computed. It is the host whenever rows are read in place.
     arena::Place place = {};
 
     bool coded() const { return codec != arena::Codec::identity; }
@@ -42,7 +42,8 @@ struct MixingContext {
     /// Bytes of such a row before the first of `columns`: buffers hold only these columns, and
     /// addresses are those of column 0.
     int64_t bytes_before() const { return columns.begin * travelling_size(); }
-    /// The queue that computes rows to send: the transport's queue, or the exchange queue.
+    /// The queue on which rows are copied, encoded and reduced for sending: the transport's queue
+    /// if it has one, else the place's exchange queue.
     arena::Queue& queue() const {
         return transport.queue() ? *transport.queue() : place.exchange();
     }

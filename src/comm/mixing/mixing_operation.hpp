@@ -89,8 +89,8 @@ private:
     const MixingContext context_;
     std::unique_ptr<TravellingRows> travelling_;
     std::vector<std::unique_ptr<MixingRoute>> routes_;  // in the order in which they start
-    /// On the context's queue, after all messages of this operation and before those that start
-    /// later.
+    /// The point on the context's queue after all messages of this operation and before those of
+    /// later operations.
     arena::Event moved_{};
 };
 

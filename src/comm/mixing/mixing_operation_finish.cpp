@@ -20,7 +20,8 @@ void MixingOperation::finish(arena::Rows out, Result result,
     }
     if (context_.columns.count() > 0) {
         for (const auto& route : routes_) route->finish_means();
-        // Replicas use the mean of an all-reduce as it is, and else the difference from their row.
+        // An all-reduce replaces rows by the mean; mixing in 16 bits adds differences to each
+        // replica's own row.
         context_.coded() && !context_.all_reduce ? finish_coded(out, result, pieces, then)
                                                  : finish_uncoded(out, result, pieces, then);
     }

@@ -21,10 +21,11 @@ class TravellingRows;
 /// The terms of each local row (rows and weights), as for arena::weighted_means.
 using RowTerms = std::vector<std::vector<arena::Term>>;
 
-/// The steps of a route. The main thread calls `start` once, then `finish_means` and the functions
-/// after it once all rows have moved, or once the compute queue is ordered after them. Until then,
-/// any thread may call `advance` and `awaited_ranks`, one at a time; if queues order the rows, also
-/// later. A function that a route does not need does nothing.
+/// The steps of a route. The main thread calls `start` once. When all rows have arrived, it calls
+/// `finish_means` and the functions below it. With a transport that has a queue it may call them
+/// earlier, after it has ordered the compute queue after the rows. Any thread may call `advance`
+/// and `awaited_ranks`, one thread at a time, until the route is done. A function that a route does
+/// not need does nothing.
 class MixingRoute {
 public:
     virtual ~MixingRoute() = default;

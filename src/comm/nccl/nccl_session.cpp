@@ -109,7 +109,7 @@ bool NcclSession::test(const Start& started) {
     while (!started_.empty()) {
         const CudaResult result = cuda_.event_query(started_.front()->event);
         if (result == CudaResult::not_ready) {
-            // Clears it, or a launch of this thread would report it as its own.
+            // Clears cudaErrorNotReady; the next launch of this thread would otherwise report it.
             cuda_.get_last_error();
             break;
         }

@@ -78,8 +78,8 @@ private:
         return std::make_unique<NcclTransfer>(session_, session_->start(calls, std::move(ranks)));
     }
 
-    // Checks that all messages of a start have the same tag, and that tags of later starts do not
-    // decrease (modulo kTags).
+    // Checks that tags never decrease (modulo kTags): NCCL matches messages by their order, not by
+    // tag.
     void check_order(int tag) {
         const std::lock_guard lock(mutex_);
         const int ahead = last_ ? (tag - *last_ + kTags) % kTags : 0;

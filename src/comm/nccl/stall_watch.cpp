@@ -38,7 +38,7 @@ void StallWatch::end() {
 }
 
 void StallWatch::watch() {
-    constexpr double kLongest = 60;  // seconds between two polls; nothing wakes the thread earlier
+    constexpr double kLongest = 60;  // seconds between two polls, unless end() wakes the thread
     const std::chrono::duration<double> look(std::min(seconds_ / 16, kLongest));
     std::unique_lock lock(mutex_);
     while (!over_) {

@@ -4,9 +4,10 @@
 // starts and ends a segment of iterations and agrees on where to stop, and two kinds of requests:
 // averages of pairs (pair_averaging.hpp) and published rows (mailbox.hpp).
 //
-// Ranks send each other notes of 16 bytes. Each rank listens to its peers, and every rank listens
-// to rank 0, which counts the ranks that have finished. Notes of one sender arrive in order. A
-// segment takes these steps:
+// Ranks send each other notes: messages of 16 bytes on the row transport, which are not the control
+// messages of world/. Each rank listens to its peers, and every rank listens to rank 0, which
+// counts the ranks that have finished. Notes of one sender arrive in order. A segment takes these
+// steps:
 //   1. begin            All ranks together.
 //   2. may_begin        Before each iteration, until it returns false.
 //   3. finish_segment   Waits until all ranks have called it; then nothing is in flight any more.
@@ -29,8 +30,8 @@
 
 namespace dbench::comm {
 
-/// The common part of both kinds. It is an operation in flight for the whole training: the engine
-/// advances it, so that a rank serves requests while its main thread computes.
+/// The common base of PairAveraging and Mailbox. It is an operation in flight for the whole
+/// training: the engine advances it, so that a rank serves requests while its main thread computes.
 class Service : public OperationInFlight {
 public:
     /// The end of a segment: iterations that every rank has completed, and whether a request to

@@ -44,7 +44,7 @@ SumSpeed measure_sum(World& world);
 struct Exchanges {
     int shift;             ///< Rank r sends to rank r + shift, modulo the number of ranks.
     double seconds;        ///< Time for all of them together.
-    int64_t fewest, most;  ///< Their number, if the time allows more or fewer.
+    int64_t fewest, most;  ///< Bounds of their number; between them `seconds` decides.
 };
 
 /// Makes exchanges one after another, in each of which every rank sends `out` and receives `in`,

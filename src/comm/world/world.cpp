@@ -40,8 +40,8 @@ std::string sum_of(const std::vector<std::string>& texts) {
     return sums;
 }
 
-/// Notes the rank for which a wait waits last. To ask takes long if there are many ranks, so it
-/// asks less often the longer it takes: a tenth of the time at most.
+/// Records the rank that a wait depended on last. The query is slow with many ranks, so it takes at
+/// most a tenth of the waiting time.
 class LastAwaited {
 public:
     explicit LastAwaited(const std::function<std::vector<int>()>& ranks) : ranks_(ranks) {}
@@ -62,17 +62,20 @@ private:
     int rank_ = -1;
 };
 
-/// Returns the state with a changed membership. The counters of collectives and exchanges continue.
+/// Returns the state with a changed membership. The counters of collectives and exchanges continue,
+/// and a failure is not forgotten.
 std::unique_ptr<World::Impl> with_membership(std::unique_ptr<World::Impl> impl,
                                              const std::function<Membership(Membership)>& change) {
     Membership member = std::move(impl->member);
     std::unique_ptr<RowTransport> launched_rows = std::move(impl->launched_rows);
     const uint64_t collectives = impl->collectives, exchanges = impl->exchanges;
+    const bool failed = impl->failed;
     impl.reset();
     impl = std::make_unique<World::Impl>(change(std::move(member)));
     impl->launched_rows = std::move(launched_rows);
     impl->collectives = collectives;
     impl->exchanges = exchanges;
+    impl->failed = failed;
     return impl;
 }
 
@@ -130,15 +133,15 @@ void World::compute_on(const arena::Place& place) {
                                          const std::string& what,
                                          const std::function<bool()>& passed) {
         // Launches may be ordered after rows that other ranks have yet to send.
-        const bool behind_rows = impl_->rows().queue() != nullptr;
+        const bool waits_for_rows = impl_->rows().queue() != nullptr;
         const auto done = [&] {
             if (passed()) return true;
-            if (behind_rows) impl_->engine.rethrow_failure();
+            if (waits_for_rows) impl_->engine.rethrow_failure();
             return false;
         };
         const auto awaited_ranks = [&] {
             std::vector<int> ranks;
-            if (behind_rows) ranks = impl_->engine.awaited_ranks();
+            if (waits_for_rows) ranks = impl_->engine.awaited_ranks();
             return ranks.empty() ? std::vector<int>{rank()} : ranks;
         };
         if (std::this_thread::get_id() == main) return impl_->wait(what, done, awaited_ranks);
@@ -176,7 +179,6 @@ void World::use_row_transport(std::unique_ptr<RowTransport> rows) {
         member.rows = rows ? std::move(rows) : std::move(launched);
         return renumbered(std::move(member), std::move(slots));
     });
-    impl_->failed = failed;
     impl_->launched_rows = std::move(launched);
 }
 
@@ -254,7 +256,7 @@ void World::Impl::wait(const std::string& what, const std::function<bool()>& don
     if (done()) return;
     const double limit = seconds > 0 ? seconds : deadline;
     if (engine.on_progress_thread()) {
-        // Control messages belong to the thread of the program, which hears of failures meanwhile.
+        // Only the main thread reads control messages; it notices failures meanwhile.
         return comm::wait({what, done, awaited_ranks, [this] { engine.check_halted(); }, limit});
     }
     const ControlMessages::Waiting waiting(control_messages, awaited_ranks);

@@ -16,7 +16,7 @@
 namespace dbench::comm {
 
 /// The state of a World: its transports, the engine and the counters that give tags to exchanges.
-/// Only the main thread calls it.
+/// Only the main thread calls it, except `wait`, which the progress thread may call too.
 struct World::Impl {
     Membership member;
     ControlMessages control_messages;

@@ -1,7 +1,6 @@
 #pragma once
 // Drawing the images of the data set `shapes`.
 
-#include <array>
 #include <cstdint>
 
 #include "base/random.hpp"
@@ -15,9 +14,6 @@ inline constexpr int64_t kShapePixels = 3 * kShapeSide * kShapeSide;
 /// Returns the signed distance of (x, y) to the outline of figure `label`, which has radius 1 and
 /// is centred at the origin (negative inside; exact near the outline, a bound elsewhere).
 float figure_distance(int64_t label, float x, float y);
-
-/// Returns the names of the figures, by label.
-const std::array<const char*, kShapeClasses>& figure_names();
 
 /// Draws a random label and its figure, writes the image (3, 32, 32) to `pixels`, and returns the
 /// label. `difficulty` in [0, 1] controls how much position, size, rotation, stretch and colours

@@ -34,13 +34,6 @@ float star(float x, float y) {
 
 }  // namespace
 
-const std::array<const char*, kShapeClasses>& figure_names() {
-    static const std::array<const char*, kShapeClasses> names = {
-        "disc", "ring",     "square", "frame", "triangle",
-        "star", "crescent", "cross",  "bar",   "hourglass"};
-    return names;
-}
-
 float figure_distance(int64_t label, float x, float y) {
     switch (label) {
         case 0:

@@ -1,4 +1,4 @@
-// The data set images: pictures of the user, in a folder for training and one for testing, each
+// The data set images: the user's own pictures, in a folder for training and one for testing, each
 // with one folder per class.
 
 #include "data/images.hpp"

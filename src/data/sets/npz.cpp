@@ -1,5 +1,5 @@
-// The data set npz: arrays of the user in .npz files of NumPy; x holds the samples, y their labels
-// or targets. With `inputs`, several arrays hold the parts of a sample.
+// The data set npz: the user's own arrays in .npz files of NumPy; x holds the samples, y their
+// labels or targets. With `inputs`, several arrays hold the parts of a sample.
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// The data set pairs: two text files, of which one translates the other line by line.
+// The data set pairs: two text files; line k of one is the translation of line k of the other.
 
 #include "data/sets/pairs.hpp"
 

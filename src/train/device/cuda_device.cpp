@@ -202,7 +202,7 @@ public:
         try {
             c10::cuda::setCurrentCUDAStream(
                 c10::cuda::getDefaultCUDAStream(static_cast<c10::DeviceIndex>(number_)));
-            at::cuda::clearCublasWorkspaces();  // captured passes have used these too
+            at::cuda::clearCublasWorkspaces();  // captured graphs hold pointers to these workspaces
             release_cached_memory();
         } catch (const c10::Error&) {  // the GPU has failed, which another error reports
             cudaGetLastError();

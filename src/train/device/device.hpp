@@ -99,11 +99,11 @@ public:
     /// The work being captured calls it at the end of each of its parts; null if nobody needs the
     /// ends.
     using EndPart = std::function<void()>;
-    /// Captures LibTorch's `work` for `queue`, which must not be immediate. CaptureScope does not
-    /// execute the work. Part k of the work and the parts after it touch the memory that parts[k]
-    /// lists. Memory that LibTorch allocates in the work is reserved for its replays. Random
-    /// numbers follow the seed of LibTorch's generator at each replay. Throws RunError if the
-    /// device cannot capture the work; nothing has changed then.
+    /// Captures LibTorch's `work` for `queue`, which must not be immediate. The capture records the
+    /// work and does not execute it. Part k of the work and the parts after it touch the memory
+    /// that parts[k] lists. Memory that LibTorch allocates in the work is reserved for its replays.
+    /// Random numbers follow the seed of LibTorch's generator at each replay. Throws RunError if
+    /// the device cannot capture the work; nothing has changed then.
     virtual std::unique_ptr<CapturedWork> capture(const char* name,
                                                   std::vector<std::vector<arena::Access>> parts,
                                                   std::function<void(const EndPart& ends)> work,

@@ -12,9 +12,10 @@
 
 namespace dbench::train {
 
-/// Returns about eight buckets of at least `min_bytes` and at most 25 MiB each. A bucket is a range
-/// of columns that holds whole tensors. The order is that in which backward completes them: the
-/// last tensors come first.
+/// Cuts the columns into buckets of whole tensors. A bucket ends with the tensor at which it
+/// reaches an eighth of the row, but at least `min_bytes` and at most 25 MiB. A large tensor makes
+/// a larger bucket, and the last bucket may be smaller. The order is that in which backward
+/// completes them: the last tensors come first.
 std::vector<arena::Columns> gradient_buckets(const arena::Layout& layout, arena::DType type,
                                              int64_t min_bytes);
 

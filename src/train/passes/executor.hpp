@@ -52,8 +52,8 @@ public:
     /// of all local replicas. Calls `ready` once for each bucket, in order, during the last
     /// replica's backward, when the bucket's columns are complete on all local replicas. Writes
     /// losses and accuracies to loss[R], accuracy[R]. On a device all this is only submitted: what
-    /// `ready` launches is ordered after the bucket's gradients. If the pass is captured, it runs
-    /// concurrently with the rest of backward.
+    /// `ready` launches is ordered after the bucket's gradients. If the pass is captured, these
+    /// launches run concurrently with the rest of backward.
     void gradients(int64_t t, arena::Rows x, data::Loader& loader, algorithms::Timers& timers,
                    const std::function<void(arena::Columns)>& ready, double* loss,
                    double* accuracy);
@@ -81,13 +81,14 @@ public:
     void distil(int64_t t, arena::Rows x, arena::Rows teacher, const BatchOf& batch,
                 double temperature, algorithms::Timers& timers);
 
-    /// Linearises the model at the parameters at `weights` (the memory of a row, of any replica) on
-    /// `batch`, and writes the result to `out`: one backward pass for each output of each sample.
-    /// No gradient row is modified. BatchNorm reads the running statistics of the local replica i.
-    /// The host waits for the device first, and `out` is complete on return.
+    /// Linearises the model at the parameters at `weights` (a row or a received message, in memory
+    /// that the host can read) on `batch`, and writes the result to `out`: one backward pass for
+    /// each output of each sample. No gradient row is modified. BatchNorm reads the running
+    /// statistics of the local replica i. The host waits for the device first, and `out` is
+    /// complete on return.
     void linearise(const char* weights, int64_t i, const data::Batch& batch,
                    const algorithms::Linearised& out, algorithms::Timers& timers) const;
-    /// Returns the mean loss on `batch` at the same parameters.
+    /// Returns the mean loss on `batch` at the parameters at `weights`; see linearise().
     double loss(const char* weights, int64_t i, const data::Batch& batch,
                 algorithms::Timers& timers) const;
 

@@ -16,7 +16,7 @@ struct Passes {
     uint64_t dropout_seed = 0;
     int64_t parts = 1;     ///< of a minibatch, which run through the model one after another
     double smoothing = 0;  ///< label smoothing, see Model::loss
-    /// How `gradients` runs a rank's replicas if it has several; not `automatic`.
+    /// How Executor::gradients runs a rank's replicas if it has several; not `automatic`.
     Stacking stacking = Stacking::off;
     ResidentImages* resident =
         nullptr;           ///< images on the device of which minibatches may be windows

@@ -16,13 +16,13 @@ namespace dbench::train {
 /// interval. A single rank needs no query and stops at once.
 class StopRequest {
 public:
-    /// `first` is the iteration of the first query; `apart` is the minimum number of iterations
-    /// between two queries.
+    /// `first` is the iteration of the first query; `min_sync_interval` is the minimum number of
+    /// iterations between two queries.
     StopRequest(comm::World& world, int64_t first, int64_t min_sync_interval = 1)
         : world_(world), min_interval_(static_cast<double>(min_sync_interval)), next_(first) {}
 
     /// True if all ranks stop before iteration t; the same on all ranks. Call with t in ascending
-    /// order. `mine`: this rank requests a stop.
+    /// order. `stop_wanted`: this rank requests a stop.
     bool agreed(int64_t t, bool stop_wanted);
     /// Waits for the last answer, so that no rank leaves while others still need it. Collective.
     void end();

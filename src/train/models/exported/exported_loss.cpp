@@ -170,7 +170,8 @@ bool ExportedLoss::mixes_samples(const torch::Tensor& output, const data::Batch&
         if (changes(output, output[last] * ramp)) return true;
         const torch::Tensor moved = output + ramp;  // The outputs of the trial may be zeros.
         return changes(moved, moved[last] + ramp.flip(0));
-    } catch (const base::UserError&) {  // It refuses such numbers: they must be below 1, perhaps.
+    } catch (const base::UserError&) {
+        // The loss function refuses these inputs; it may require probabilities, for example.
         return false;
     }
 }

@@ -27,8 +27,8 @@ public:
 
     /// Returns the numbers of the outputs that the graph of training or of evaluation must compute.
     const std::vector<size_t>& outputs(bool training) const;
-    /// Returns the outputs of the graph of training or of evaluation for so many samples, those
-    /// that `outputs` names.
+    /// Computes the outputs that `outputs(training)` names, with the training or the evaluation
+    /// graph, for `samples` samples.
     using Results = std::function<std::vector<torch::Tensor>(bool training, int64_t samples)>;
     /// Learns the shapes of the outputs of the training graph from batches of two and of three
     /// samples, and checks that those of the evaluation graph have the shapes that the loss needs.

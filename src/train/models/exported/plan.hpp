@@ -27,7 +27,7 @@ struct GraphStep {
     std::vector<Operand> operands;
     Special special = Special::none;
     std::vector<int> unused = {};  ///< Values that no later step reads.
-    /// The steps in place of which this one stands, if norm_relu may compute them.
+    /// The steps that this one replaces; they run one by one if norm_relu cannot compute them.
     std::vector<GraphStep> parts = {};
     NormReluNodes norm_relu = {};
     Convolution2d shape = {};  ///< Stride, padding and so on, if it is a convolution.

@@ -69,7 +69,8 @@ private:
 };
 
 /// The positions that a position attends to: with `causal` itself and those before it, else those
-/// for which `shown` is true; `shown` broadcasts to (B, heads, T, S); undefined: all positions.
+/// for which `visible` is true. `visible` broadcasts to (B, heads, T, S); if it is undefined, all
+/// positions are attended to.
 struct AttentionMask {
     bool causal = false;
     torch::Tensor visible = {};

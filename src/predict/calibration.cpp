@@ -242,6 +242,10 @@ Calibration calibration_of(const Json& json, const std::string& path) {
         const Reader bucket(each, path + ": /buckets");
         c.buckets.push_back({bucket.positive("bytes"), std::min(1.0, bucket.number("ready", 0))});
     }
+    // The simulation divides rows into tiles: a wrong number of bytes could exhaust the memory.
+    if (c.row_bytes() > sizeof(double) * file.in("model").number("parameters", 0)) {
+        Reader::fail(file.where() + "/buckets", "have more bytes than the model's parameters");
+    }
     c.has_local = links.has("local");
     if (c.has_local) c.local = link_of(links.in("local"), c.local_one_way);
     c.in_place = links.member("in_place") == true;

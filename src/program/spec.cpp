@@ -281,6 +281,9 @@ Spec resolve_known(const Json& given, const std::string& default_name) {
 
 std::string output_path(std::string output, const std::string& name, const std::string& where) {
     base::check_path_text(output, where, {"name"});
+    if (output.empty()) {
+        throw UserError(where + ": is empty: name a file, such as results/{name}.h5");
+    }
     const std::string mark = "{name}";
     for (size_t at; (at = output.find(mark)) != std::string::npos;) {
         output.replace(at, mark.size(), name);

@@ -15,7 +15,7 @@ namespace {
 
 Calibration example() {
     Calibration c;
-    c.subject = {"a processor", 8, "cpu", 1, {{"type", "mlp"}, {"parameters", 10}}, "float32",
+    c.subject = {"a processor", 8, "cpu", 1, {{"type", "mlp"}, {"parameters", 2500000}}, "float32",
                  "0.1.0 (abc)"};
     c.hosts = {"a", "a", "b", "b"};
     c.compute = Distribution::of_samples({0.1, 0.2, 0.4});
@@ -75,6 +75,9 @@ TEST_CASE("A damaged calibration is refused with the file and the key") {
         CHECK_THAT(refusal(json), ContainsSubstring(pointer));
         CHECK_THAT(refusal(json), ContainsSubstring("dbench calibrate"));
     }
+    json = to_json(example());
+    json["buckets"][0]["bytes"] = 1e14;
+    CHECK_THAT(refusal(json), ContainsSubstring("more bytes than the model's parameters"));
 }
 
 TEST_CASE("Differences have a name") {

@@ -109,6 +109,7 @@ SPEC_ERRORS = [
     ({"length": 3}, ["/length", "epochs"]),
     ({"seed": -1}, ["/seed"]),
     ({"name": "a/b"}, ["/name"]),
+    ({"output": ""}, ["/output", "empty"]),
     ({"device": "cuda"}, ["/device", "cuda"]),
     ({"device": "cpu", "data": {"type": "shapes", "resident": "on"}},
      ["/data/resident", "on the CPU", "leave it out"]),

@@ -55,6 +55,10 @@ def test_long_evaluations_are_warned_about_and_those_of_small_runs_are_not(dbenc
     found = warnings(dbench, **{**small, "model": "resnet20", "data": few,
                                 "length": {"epochs": 50}})
     assert any("/evaluate: evaluation is 7" in text for text in found), found
+    # Nine models, and a third of the cost of training for each sample.
+    found = warnings(dbench, **{**small, "model": "resnet20", "data": {**few, "test": 256},
+                                "length": {"epochs": 300}})
+    assert any("/evaluate: evaluation is 27 %" in text for text in found), found
 
 
 def test_a_rate_does_not_scale_with_batches_of_tokens(dbench):

@@ -121,12 +121,13 @@ bool barriers_in_every_iteration(const TrainerPlan& plan) {
            profile.variance.mean_interval(plan.iterations) == 1;
 }
 
-/// Returns whether evaluation takes most of the run's time, and that is more than some seconds:
-/// below 1e11 samples times parameters, one processor core needs seconds (fully connected layers)
-/// or a few minutes (convolutions). The default evaluation of a small run is not worth a warning.
+/// Returns whether evaluation takes more than a tenth of the run's time, and more than some
+/// seconds: below 1e11 samples times parameters, one processor core needs seconds (fully connected
+/// layers) or a few minutes (convolutions). The default evaluation of a small run is not worth a
+/// warning.
 bool evaluates_too_much(const EstimateInputs& run, const Estimates& e) {
     constexpr double kLong = 1e11;
-    return e.evaluation_share > 0.50 &&
+    return e.evaluation_share > 0.10 &&
            evaluated_samples(run) * static_cast<double>(run.layout.numel()) > kLong;
 }
 

@@ -23,14 +23,16 @@ EVENTS = 200  # events of a run that the page shows at most
 
 def document(runs: list[Run], title: str | None = None, folder: Path | None = None,
              live: float = 0, links: list[str] | None = None,
-             metadata: dict[str, str] | None = None) -> str:
+             metadata: dict[str, str] | None = None,
+             figures: list[tuple[str, str, str]] | None = None) -> str:
     """Return the page as a string. Links to files are relative to `folder`. A page that is `live`
     loads itself again every so many seconds, and has no figures that take long to draw.
 
     If `links` has the address of each run's spec, the page is for readers who do not have the
     result files: rows link to these addresses, and nothing names a path or a machine. Its result
     has no sentences, because their tests are not corrected for the number of statements. Programs
-    that read the page find the values of `metadata` by their names."""
+    that read the page find the values of `metadata` by their names. `figures` are those of
+    `figures_of` for the same runs, if they were drawn before."""
     title = title or heading(runs)
     answers = ([] if len(runs) == 1 or links is not None
                else answer.sentences(runs, few(runs)))
@@ -39,7 +41,7 @@ def document(runs: list[Run], title: str | None = None, folder: Path | None = No
     parts += [("summary", "Summary" if len(runs) == 1 else "Runs and curves",
                summary(runs, folder, links))]
     if not live:
-        parts += figures_of(runs, pictured)
+        parts += figures_of(runs, pictured) if figures is None else figures
     if links is None:
         each = ("".join(details(run, i, len(runs) == 1) for i, run in enumerate(runs))
                 if len(runs) <= MANY else apart(runs))

@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..figures.drawing import drawn, save, stem
 from ..figures.kinds import KINDS
-from ..pages.report import document
+from ..pages.report import document, figures_of
 from ..reading.run import Run
 from ..selection.opening import open_runs
 from . import page, tables
@@ -89,10 +89,11 @@ def studies_on(page_of_runs: Path) -> set[str]:
 
 
 def written_page(finals: list[Run], specs: list[Path], names: list[str], title: str,
-                 folder: Path) -> Path:
-    """Write the page to browse runs, whose rows link to `specs`; return the file."""
+                 folder: Path, figures: list[tuple[str, str, str]] | None) -> Path:
+    """Write the page to browse runs, whose rows link to `specs`; return the file. `figures`: those
+    of the runs, or None to draw them."""
     links = [os.path.relpath(path, folder) for path in specs]
-    replace(folder / INDEX, document(finals, title, folder, links=links,
+    replace(folder / INDEX, document(finals, title, folder, links=links, figures=figures,
                                      metadata={STUDIES: json.dumps(names)}))
     return folder / INDEX
 
@@ -127,14 +128,16 @@ def publish(folders: Sequence[str], where: Sequence[str], target: Path,
         drawings = pictures(one, place)
         found += [place / file for _, file, _ in drawings]
         replace(place / "results.md", page.page(one, terms, methods, made, correlations, drawings))
+        figures = figures_of(one.finals, pictured=False)
         found += [place / "results.md",
                   written_page(one.finals, own_specs, [one.name],
-                               f"{counted(one.finals)} of the study {one.name}", place)]
+                               f"{counted(one.finals)} of the study {one.name}", place, figures)]
         finals += one.finals
         specs += own_specs
         names.append(one.name)
     lost = studies_on(target / INDEX) - set(names)
     if not lost:
         found.append(written_page(finals, specs, names,
-                                  f"{counted(finals)} of this project's studies", target))
+                                  f"{counted(finals)} of this project's studies", target,
+                                  figures if len(names) == 1 else None))
     return found, lost

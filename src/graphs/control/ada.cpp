@@ -20,7 +20,7 @@ constexpr int64_t kMostEpochs = 1'000'000;
 
 struct AdaSpec {
     std::optional<int64_t> k0;      ///< Degree at the start; empty: by the number of replicas.
-    std::optional<double> gamma_k;  ///< Decrease of the degree per epoch; empty: as `k`.
+    std::optional<double> gamma_k;  ///< Decrease of the degree per epoch; empty: as for k0.
     int64_t k_min;
     std::string family;
     bool reversed;  ///< Uses the graphs in the opposite order.

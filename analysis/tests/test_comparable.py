@@ -29,13 +29,17 @@ def test_caveats(make, plan, reasons):
         assert caveats(run) == reasons
 
 
-@pytest.mark.parametrize("said, expected", [("library", []),
-                                            ("reproducible", ["reproducible reductions"])])
-def test_between_cards_a_run_says_how_it_reduced(make, said, expected):
+@pytest.mark.parametrize("said, expected", [
+    ({"reduction": "library"}, []),
+    ({"reduction": "reproducible"}, ["reproducible reductions"]),
+    ({"reduction": "library", "ranks_per_gpu": 1}, []),
+    ({"reduction": "library", "ranks_per_gpu": 2}, ["2 ranks on one GPU"]),
+])
+def test_between_gpus_a_run_records_how_it_reduced_and_shared(make, said, expected):
     """With "auto" the program chooses, and it does not choose the library for rows in 16 bits."""
     path = make(**FAIR | {"reduction": "auto", "device": "cuda:0"})
     with h5py.File(path, "r+") as file:
-        facts = json.loads(file["provenance"][()]) | {"environment": {"reduction": said}}
+        facts = json.loads(file["provenance"][()]) | {"environment": said}
         del file["provenance"]
         file["provenance"] = json.dumps(facts)
     with da.open(path) as run:

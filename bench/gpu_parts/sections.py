@@ -6,13 +6,13 @@ from pathlib import Path
 
 import steps
 
-from . import correctness, profiles, ratios
+from . import correctness, profiles, ratios, study
 from .background import Background
 from .journal import FAILED, MISSING, OK, Journal, Stop
 from .setting import NO_CARD, Setting, Step, last_line, reason
 from .torch_process import Workers
 
-SECTIONS = ("libraries", "correctness", "kernels", "ratios", "profile", "ranks")
+SECTIONS = ("libraries", "correctness", "kernels", "ratios", "profile", "ranks", study.SECTION)
 LIBRARIES = Path(__file__).with_name("libraries.py")
 
 
@@ -80,7 +80,7 @@ def ranks(bench):
 def plan(bench):
     """Return all steps in order: first short steps on which all others rest, the case with most
     ratios and the bandwidths of kernels; then the other cases in turn, so that each soon has a
-    result; then less important steps, and ranks."""
+    result; then less important steps, ranks, and the study."""
     setting = bench.setting
     return [
         Step("libraries", "libraries", 10, lambda: check_of_libraries(setting),
@@ -95,11 +95,13 @@ def plan(bench):
         *correctness.in_float32(bench),
         profiles.of_dbench(bench),
         correctness.under_the_sanitizer(bench),
-        *ranks(bench)]
+        *ranks(bench),
+        *study.plan(bench)]
 
 
 def chosen(names, several):
-    """Return the named sections in the order of the table; by default all sections, but `ranks`
-    only if there are several ranks."""
-    wanted = names or [name for name in SECTIONS if name != "ranks" or several]
+    """Return the named sections in the order of the table; by default all sections except the
+    study, and `ranks` only if there are several ranks."""
+    wanted = names or [name for name in SECTIONS
+                       if name != study.SECTION and (name != "ranks" or several)]
     return [name for name in SECTIONS if name in wanted]

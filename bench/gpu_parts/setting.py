@@ -100,6 +100,8 @@ class Setting:
     python: str              # a Python that can import torch
     seconds_of_a_side: float = 1.5
     launcher: tuple = ()     # replaces Open MPI's mpirun on this host
+    study: Path = steps.ROOT / "configs" / "cifar10" / "one-gpu.json"
+    resume: bool = False     # runs of the study continue where an earlier call ended
     deadline: float = float("inf")
     environment: dict = field(default_factory=lambda: {**os.environ, "PMIX_MCA_psec": "native"})
 

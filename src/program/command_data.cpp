@@ -1,4 +1,5 @@
-// dbench data: packs photographs, learns byte pairs, and verifies the files of both.
+// dbench data: packs photographs, compresses files, learns byte pairs, and verifies packs and byte
+// pairs.
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "data/compressed_copy.hpp"
 #include "data/files.hpp"
 #include "data/photographs.hpp"
 #include "data/piece_file.hpp"
@@ -63,28 +65,53 @@ void print_command_data(const data::BytePairs& pieces) {
                 data::digest(pieces.text()).c_str());
 }
 
-}  // namespace
-
-int command_data_pack(const PackArguments& arguments) {
+void pack_photographs(const PackArguments& arguments) {
     std::error_code ignored;
-    if (fs::is_directory(arguments.file, ignored)) {
-        throw UserError("data pack: " + arguments.file + " is a folder: name a file");
+    if (fs::is_directory(arguments.target, ignored)) {
+        throw UserError("data pack: " + arguments.target + " is a folder: name a file");
     }
-    if (!arguments.force && fs::exists(arguments.file, ignored)) {
-        throw UserError("data pack: " + arguments.file +
+    if (!arguments.force && fs::exists(arguments.target, ignored)) {
+        throw UserError("data pack: " + arguments.target +
                         " exists already: choose another file, or replace it with --force");
     }
     const auto photographs = data::photographs_in(
         arguments.folder, arguments.by_name ? data::ClassBy::name : data::ClassBy::folder, true);
     PackProgress lines(photographs->size());
+    data::pack(*photographs, arguments.target, [&](int64_t done, int64_t bytes) {
+        if (!arguments.quiet) lines.show(done, bytes);
+    });
+    print_command_data(*data::packed_photographs(arguments.target));
+}
+
+void compress_folder(const PackArguments& arguments) {
+    const std::vector<std::string> names = data::files_to_compress(arguments.folder);
+    PackProgress lines(static_cast<int64_t>(names.size()));
+    const auto show = [&](int64_t done, int64_t bytes) {
+        if (!arguments.quiet) lines.show(done, bytes);
+    };
+    for (const auto& each :
+         data::compress_files(arguments.folder, names, arguments.target, arguments.force, show)) {
+        const auto text = [](int64_t bytes) {
+            return base::bytes_text(static_cast<double>(bytes));
+        };
+        std::printf("%s  %s, %s unpacked, %s\n", each.name.c_str(), text(each.compressed).c_str(),
+                    text(each.bytes).c_str(), each.digest.c_str());
+    }
+}
+
+}  // namespace
+
+int command_data_pack(const PackArguments& arguments) {
+    if (arguments.compress && arguments.by_name) {
+        throw UserError(
+            "data pack: --class-by-name is for photographs, which --compress does not "
+            "pack: use one of them");
+    }
     try {
-        data::pack(*photographs, arguments.file, [&](int64_t done, int64_t bytes) {
-            if (!arguments.quiet) lines.show(done, bytes);
-        });
+        arguments.compress ? compress_folder(arguments) : pack_photographs(arguments);
     } catch (const base::RunError& error) {
         throw UserError(std::string("data pack: ") + error.what());
     }
-    print_command_data(*data::packed_photographs(arguments.file));
     return 0;
 }
 

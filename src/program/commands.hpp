@@ -76,11 +76,12 @@ int command_conform(comm::World& world, const ConformArguments& arguments);
 
 /// The arguments of `dbench data pack`.
 struct PackArguments {
-    std::string folder, file;
-    bool by_name = false;  ///< the class is part of the file name instead of being the folder
+    std::string folder, target;
+    bool by_name = false;   ///< the class is part of the file name instead of being the folder
+    bool compress = false;  ///< copy files of any kind, compressed, instead of packing photographs
     bool force = false, quiet = false;
 };
-/// Packs a folder of photographs into one file.
+/// Packs a folder of photographs into one file, or compresses the files of a folder into another.
 int command_data_pack(const PackArguments& arguments);
 /// The arguments of `dbench data pieces`.
 struct PiecesArguments {

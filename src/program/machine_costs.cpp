@@ -245,6 +245,11 @@ void gather_costs(comm::World& world, const RankCosts& mine, predict::Calibratio
 }  // namespace
 
 predict::Subject subject_of(const PreparedRun& run, int threads) {
+    if (run.device->ranks_per_gpu() > 1) {
+        throw base::UserError(
+            "/share_gpus: ranks share a GPU, so their times neither describe nor follow from other "
+            "runs: measure and predict with one rank per GPU");
+    }
     const base::BuildInfo& build = base::build_info();
     const train::Session& session = *run.session;
     Json model = run.spec.resolved.at("model");

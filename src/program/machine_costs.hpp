@@ -11,7 +11,8 @@
 
 namespace dbench::program {
 
-/// Returns what a calibration of this run is measured with.
+/// Returns what a calibration of this run is measured with. Throws UserError if ranks share a GPU:
+/// their times describe no other run.
 predict::Subject subject_of(const PreparedRun& run, int threads);
 
 /// Measures the spec of `arguments` for about `seconds`, without exchange, evaluation and

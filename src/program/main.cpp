@@ -101,7 +101,7 @@ int dispatch(int argc, char** argv) {
     for (const auto& [value, option] : {std::pair{&line.calibrate.run.output, "--output"},
                                         {&line.predict.calibration, "--calibration"},
                                         {&line.run.calibration, "--calibration"},
-                                        {&line.packing.file, "FILE"},
+                                        {&line.packing.target, "TARGET"},
                                         {&line.pieces.output, "--output"},
                                         {&line.doctor.links, "--links"}}) {
         base::check_path_text(*value, option);

@@ -89,10 +89,12 @@ std::string memory_message(const std::exception& error, const MemoryNeed& need) 
 std::string memory_obstacle(const MemoryNeed& need, int ranks) {
     const std::string begin = "not enough memory for this spec: ";
     if (const auto memory_info = need.device ? need.device->memory_info() : std::nullopt) {
-        if (need.bytes <= memory_info->all) return "";
+        const int sharing = need.device->ranks_per_gpu();
+        if (need.bytes <= memory_info->all / sharing) return "";
         return begin + "a rank needs at least " + memory_text_of(need.bytes) +
-               " plus activations; " + need.device->name() + " has " +
-               memory_text_of(memory_info->all) + " (" + kGpuRemedy + ")";
+               " plus activations; " + need.device->name() +
+               (sharing > 1 ? ", which " + std::to_string(sharing) + " ranks share," : "") +
+               " has " + memory_text_of(memory_info->all) + " (" + kGpuRemedy + ")";
     }
     if (need.device && !need.device->is_host()) return "";  // a GPU that this machine does not have
     const int64_t all =

@@ -216,7 +216,9 @@ PreparedRun prepare_run(comm::World& world, Spec spec, train::DevicePurpose use,
         algorithms::require_compatible(facts);
         s.placement = {n, world.size()};
     });
-    run_on_all_ranks(world, [&] { s.device = train::make_device(s.spec.run.device, world, use); });
+    run_on_all_ranks(world, [&] {
+        s.device = train::make_device(s.spec.run.device, s.spec.run.share_gpus, world, use);
+    });
     s.on_device = std::make_unique<train::DeviceScope>(world, *s.device);
     // Graphs that do not depend on the run are made before data are loaded, to report errors early.
     const auto graph_inputs = std::make_shared<std::vector<base::InputDigest>>();

@@ -70,6 +70,7 @@ base::Json provenance(comm::World& world, const RunArguments& arguments, const P
                           {"threads_per_rank", threads},
                           {"rows_on_host", session.rows_on_host()},
                           {"rows_between_ranks", run.on_device->transport_name()},
+                          {"ranks_per_gpu", run.device->ranks_per_gpu()},
                           {"reduction", session.reduction()},
                           {"stacking", session.stacking()},
                           {"resident", session.resident()},

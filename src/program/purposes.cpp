@@ -34,6 +34,10 @@ std::vector<Hindrance> hindrances_of_times(const PreparedRun& s, const comm::Pla
                              std::to_string(here) + " cores)",
                          "ranks", "start at most one rank per core"});
     }
+    if (const int sharing = s.device->ranks_per_gpu(); sharing > 1) {
+        found.push_back({std::to_string(sharing) + " ranks on one GPU", "/share_gpus",
+                         "start at most one rank per GPU"});
+    }
     return found;
 }
 

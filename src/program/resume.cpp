@@ -68,10 +68,10 @@ Json earlier_changes(const std::string& provenance, int64_t iteration) {
 }  // namespace
 
 std::vector<std::string> entries_free_to_change(const Json& spec) {
-    std::vector<std::string> free = {
-        "/checkpoint",   "/output",  "/notes",        "/name",          "/device",
-        "/placement",    "/capture", "/data/threads", "/data/resident", "/allow_disconnected",
-        "/profile/trace"};
+    std::vector<std::string> free = {"/checkpoint",    "/output",        "/notes",
+                                     "/name",          "/device",        "/share_gpus",
+                                     "/placement",     "/capture",       "/data/threads",
+                                     "/data/resident", "/profile/trace", "/allow_disconnected"};
     if (!delays_change_results(spec)) free.push_back("/delays");
     // The digest of the model's file is compared instead.
     if (spec.contains(Json::json_pointer("/model/path"))) free.push_back("/model/path");

@@ -15,7 +15,7 @@ from conftest import PROGRAM, ROOT, SMALL
 
 sys.path.insert(0, str(ROOT / "bench"))
 
-from gpu_parts import correctness, libraries, profiles, ratios, report, sections
+from gpu_parts import correctness, libraries, profiles, ratios, report, sections, study
 from gpu_parts.background import Background
 from gpu_parts.busy import Busy
 from gpu_parts.journal import FAILED, MISSING, OK, Journal, Stop
@@ -254,7 +254,7 @@ def test_all_steps_are_in_one_plan_of_a_quarter_of_an_hour(bench):
             if step.section in sections.chosen([], several=False)]
     assert sum(step.seconds for step in plan) < 20 * 60
     assert len({(step.section, step.name) for step in plan}) == len(plan) == 45
-    assert {step.section for step in plan} == set(sections.SECTIONS) - {"ranks"}
+    assert {step.section for step in plan} == set(sections.SECTIONS) - {"ranks", "study"}
     names = [step.name for step in plan]
     # A call that ends early should have two rounds of each case, not five of one case.
     assert names.index("scale MLP / 2") < names.index("ResNet-20, 512 samples / 3")
@@ -626,3 +626,76 @@ def test_a_kit_starts_where_it_was_unpacked(tmp_path, program):
     assert run("gpu").returncode == 77
     on = run("gpu", "--device", "cpu", "--minutes", "0")  # refused, so that the call ends at once
     assert on.stdout == "checked\n" and "0 is below 1" in on.stderr and on.returncode == 2
+
+
+@pytest.mark.parametrize("seconds, start, epoch, epochs", [
+    (450, 3, 1.5, 18),     # 15 runs of 30 s: (30 - 3) / 1.5
+    (45, 3, 0.1, 0),       # starting takes all the time
+    (60, 3, 10, 0),
+    (1e6, 3, 1, 60),
+])
+def test_epochs_of_the_study_fill_the_call(seconds, start, epoch, epochs):
+    assert study.choose_epochs(seconds, start, epoch) == epochs
+
+
+def test_the_study_trains_five_implementations_and_continues(tmp_path, monkeypatch):
+    """The first call chooses epochs and makes four runs. The second call keeps the number of
+    epochs and makes the fifth run. `reproduce` reads the results."""
+    spec = tmp_path / "tiny.json"
+    spec.write_text(json.dumps({
+        "replicas": 4, "model": "softmax_regression", "optimizer": {"type": "sgd", "lr": 0.05},
+        "data": {"type": "shapes", "train": 256, "test": 64, "batch_size": 8}}))
+    monkeypatch.setattr(study, "SEEDS", 1)
+    monkeypatch.setattr(study, "MOST_EPOCHS", 3)
+    monkeypatch.setattr(study, "MOST_BYTES", 9_000)  # recording each iteration needs 10,032
+    here = {"machine": {"cards": [], "program": "p"}}
+
+    def call(resume, **changes):
+        journal = Journal(tmp_path, here)
+        setting = Setting(build=Path(PROGRAM).parent, folder=tmp_path, ranks=1, rounds=1,
+                          device="cpu", python="/bin/false", study=spec, resume=resume,
+                          deadline=time.monotonic() + 600)
+        for step in study.plan(sections.Bench(setting, journal, workers=None)):
+            if not journal.finished(step.section, step.name) and step.name not in changes:
+                journal.put(step.section, step.name, step.run(), 1.0)
+        return journal
+
+    first = call(False, **{"D_ring / 1": "left out"})
+    chosen = first.steps("study")[study.PLAN]
+    assert chosen["epochs"] == 3 and chosen["every"] == 2
+    assert [row[1] for row in study.summary(first)[1:]] == ["1", "1", "1", "1", "0"]
+    last = tmp_path / "runs" / "study" / "D_ring-3epochs-seed1.h5"
+    assert not last.exists()
+    second = call(True)
+    assert second.steps("study")[study.PLAN] == chosen
+    runs = sorted(last.parent.glob("*.h5"))
+    assert len(runs) == 5
+    with h5py.File(last) as file:
+        ends = file["evaluations/mean_accuracy"][:]
+        assert len(ends) == 4 and file.attrs["status"] == b"complete"
+        assert len(file["parameters/iteration"]) == 12
+    table = "\n".join(report.table(second, 1))
+    assert "over C_complete" in table and f"{100 * ends[-1]:.2f} %" in table
+    judged = subprocess.run([sys.executable, "-m", "dbench_analysis", "reproduce", "dbench",
+                             last.parent], text=True, capture_output=True, cwd=ROOT / "analysis")
+    assert judged.returncode == 0, judged.stderr
+    assert "C_complete" in judged.stdout
+
+
+def test_missing_data_of_the_study_are_named_and_tried_again(tmp_path, journal, monkeypatch):
+    monkeypatch.setenv("DBENCH_DATA", str(tmp_path / "nowhere"))
+    setting = Setting(build=Path(PROGRAM).parent, folder=tmp_path, ranks=1, rounds=1, device="cpu",
+                      python="/bin/false")
+    steps = study.plan(sections.Bench(setting, journal, workers=None))
+    assert len(steps) == 1 + 6 * 5
+    with pytest.raises(Stop, match="CIFAR-10 was not found") as stop:
+        steps[0].run()
+    assert stop.value.status == MISSING
+    with pytest.raises(Stop, match="has no result") as stop:
+        steps[1].run()
+    assert stop.value.status == MISSING
+
+
+def test_the_study_needs_its_spec(gpu, tmp_path):
+    done = gpu("--study", tmp_path / "none.json")
+    assert done.returncode == 2 and "there is no spec" in done.stderr

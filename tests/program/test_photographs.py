@@ -1,6 +1,8 @@
 """Tests of photographs of any size: decoding and resizing, packed files, damaged files, threads."""
 
+import gzip
 import json
+import re
 import shutil
 import signal
 import struct
@@ -250,6 +252,22 @@ def test_a_png_of_any_kind_among_photographs(dbench, folder, mode):
     dbench("check", spec)
     dbench("data", "pack", folder / "train", "train.pack", "--quiet")
     dbench.run(spec)
+
+
+def test_files_are_compressed_without_loss(dbench):
+    labels = dbench.folder / "set" / "labels"
+    labels.parent.mkdir()
+    labels.write_bytes(bytes(range(10)) * 500)
+    said = dbench("data", "pack", "set", "small", "--compress").stdout
+    assert re.search(r"labels.gz  \d+ B, 4.9 KiB unpacked, crc32:[0-9a-f]{8}", said)
+    packed = dbench.folder / "small" / "labels.gz"
+    assert gzip.decompress(packed.read_bytes()) == labels.read_bytes()
+    again = dbench("data", "pack", "set", "small", "--compress", expect=2).stderr
+    assert "exists already" in again and "--force" in again
+    dbench("data", "pack", "set", "small", "--compress", "--force", "--quiet")
+    both = dbench("data", "pack", "set", "small", "--compress", "--class-by-name", expect=2).stderr
+    assert "--class-by-name" in both
+    assert "already: name" in dbench("data", "pack", "small", "x", "--compress", expect=2).stderr
 
 
 def test_a_png_that_cannot_be_read_is_found_by_check(dbench, folder):

@@ -250,6 +250,31 @@ def test_ranks_with_one_gpu_each(card, over, environment):
         assert "messages" in facts["rows_on_host"], way
 
 
+def test_ranks_that_share_a_gpu(card):
+    """Three ranks on two GPUs exchange over MPI. The run warns that its times cannot be compared,
+    the result file says why, and nothing is calibrated there."""
+    shared = {"share_gpus": True}
+    said = card({"run": {**shared, "optimizer": MOMENTUM}}, ranks=3, DBENCH_STAND_IN_CARDS="2")
+    assert card.refusals() == []
+    assert "up to 2 ranks compute on the same GPU" in said and "cannot be compared" in said
+    facts, iterations = card.output()
+    assert iterations == 10 and facts["ranks_per_gpu"] == 2
+    assert facts["rows_between_ranks"].startswith("MPI (2 ranks share a GPU")
+    with h5py.File(card.folder / "o.h5") as file:
+        gpus = [name.decode().split()[0] for name in file["ranks/device"]]
+        assert gpus == ["cuda:0", "cuda:1", "cuda:0"]
+    card({"run": shared}, ranks=2, DBENCH_STAND_IN_CARDS="2")
+    facts, _ = card.output()
+    assert facts["ranks_per_gpu"] == 1 and facts["rows_between_ranks"].startswith("NCCL")
+    done = card.call("calibrate", "run.json", "--output", "costs.json", ranks=2, expect=2)
+    assert "/share_gpus: ranks share a GPU" in done.stderr
+    done = card.call("check", "run.json", "--purpose", "time", ranks=2)
+    assert "2 ranks on one GPU (start at most one rank per GPU)" in done.stdout + done.stderr
+    many = {"model": {"type": "mlp", "hidden": [10000, 10000]}, **shared}
+    said = card({"large": many}, ranks=2, expect=2, DBENCH_STAND_IN_MEMORY="5000")
+    assert re.search("which 2 ranks share, has 4.9 GiB", said)
+
+
 def test_a_run_resumes_from_its_checkpoint(card):
     spec = {"model": "resnet20", "replicas": 2, "capture": "off",
             "checkpoint": {"every": {"iterations": 3}}}

@@ -16,11 +16,18 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 
 TEST_CASE("Either every rank has a GPU of its own, or no rank has one") {
-    CHECK(refusal_of({{"", "a 1", 0}, {"", "a 2", 1}, {"", "b 1", 0}}).empty());
-    CHECK_THAT(refusal_of({{"", "a 1", 0}, {"", "b 1", 0}, {"", "a 1", 0}}),
+    constexpr auto kRefused = GpuSharing::refused;
+    CHECK(refusal_of({{"", "a 1", 0}, {"", "a 2", 1}, {"", "b 1", 0}}, kRefused).empty());
+    const std::vector<GpuClaim> shared = {{"", "a 1", 0}, {"", "b 1", 0}, {"", "a 1", 0}};
+    CHECK_THAT(refusal_of(shared, kRefused),
                ContainsSubstring("ranks 0 and 2 would use the same GPU") &&
-                   ContainsSubstring("several replicas per rank"));
-    CHECK(refusal_of({{"", "a 1", 0}, {"none here", "", 0}, {"nor here", "", 0}}) == "none here");
+                   ContainsSubstring("several replicas per rank") &&
+                   ContainsSubstring("\"share_gpus\": true"));
+    CHECK(refusal_of(shared, GpuSharing::allowed).empty());
+    for (const GpuSharing sharing : {kRefused, GpuSharing::allowed}) {
+        CHECK(refusal_of({{"", "a 1", 0}, {"none here", "", 0}, {"nor here", "", 0}}, sharing) ==
+              "none here");
+    }
 }
 
 TEST_CASE("Kernels run on GPUs of their generation, and as PTX on newer ones too") {
@@ -35,14 +42,16 @@ TEST_CASE("Kernels run on GPUs of their generation, and as PTX on newer ones too
 
 TEST_CASE("The host serves if no GPU is requested or found") {
     comm::World world{comm::alone()};
-    CHECK(make_device(DeviceChoice::cpu, world)->name() == "cpu");
+    const auto make = [&](DeviceChoice wanted) {
+        return make_device(wanted, GpuSharing::refused, world);
+    };
+    CHECK(make(DeviceChoice::cpu)->name() == "cpu");
     if (gpu_count() > 0) return;
-    const auto any = make_device(DeviceChoice::automatic, world);
+    const auto any = make(DeviceChoice::automatic);
     CHECK(any->name() == "cpu");
     CHECK(any->place().immediate());
     CHECK_FALSE(any->memory_info());
-    CHECK_THROWS_WITH(make_device(DeviceChoice::cuda, world),
-                      ContainsSubstring("/device: cuda is refused"));
+    CHECK_THROWS_WITH(make(DeviceChoice::cuda), ContainsSubstring("/device: cuda is refused"));
 }
 
 TEST_CASE("Correct answers counted on the device equal those counted on the host") {

@@ -19,18 +19,22 @@ using comm::tests::NcclStandIn;
 
 class EmulatedTrainingDevice final : public Device {
 public:
+    explicit EmulatedTrainingDevice(int ranks) : ranks_(ranks) {}
     arena::Place place() const override { return place_; }
+    int ranks_per_gpu() const override { return ranks_; }
 
 private:
+    int ranks_;
     mutable arena::EmulatedDevice device_{1};
     arena::Place place_{device_.add_queue(), device_.add_queue()};
 };
 
 /// Returns, for each of three ranks on GPUs, the transport of rows or the error. If `one_has_none`,
 /// rank 1 has no NCCL.
-std::vector<std::string> carriers(NcclStandIn& nccl, bool one_has_none = false) {
+std::vector<std::string> carriers(NcclStandIn& nccl, bool one_has_none = false,
+                                  int ranks_per_gpu = 1) {
     return comm::tests::play(3, [&](comm::World& world) {
-        EmulatedTrainingDevice device;
+        EmulatedTrainingDevice device(ranks_per_gpu);
         std::string transport_name;
         {
             DeviceScope on_device(world, device);
@@ -63,6 +67,12 @@ TEST_CASE("NCCL carries rows between GPUs, unless a rank lacks it or it is switc
     const comm::tests::Environment unwanted("DBENCH_NCCL", "0");
     NcclStandIn nccl(3);
     CHECK(carriers(nccl) == all("MPI (DBENCH_NCCL=0)"));
+}
+
+TEST_CASE("MPI carries rows between ranks that share a GPU") {
+    NcclStandIn nccl(3);
+    const std::string over = "MPI (2 ranks share a GPU, which NCCL does not support)";
+    CHECK(carriers(nccl, false, 2) == std::vector<std::string>(3, over));
 }
 
 TEST_CASE("Permanent obstacles to NCCL are refused with a remedy") {

@@ -18,13 +18,16 @@ using data::Resident;
 /// A device that reports `free` bytes of free memory.
 class DeviceWithFreeMemory final : public Device {
 public:
-    explicit DeviceWithFreeMemory(int64_t free) : free_(free), queue_(device_.add_queue()) {}
+    explicit DeviceWithFreeMemory(int64_t free, int ranks_per_gpu = 1)
+        : free_(free), ranks_per_gpu_(ranks_per_gpu), queue_(device_.add_queue()) {}
     arena::Place place() const override { return {queue_, queue_}; }
     std::optional<MemoryInfo> memory_info() const override { return MemoryInfo{2 * free_, free_}; }
+    int ranks_per_gpu() const override { return ranks_per_gpu_; }
     arena::EmulatedDevice& emulated() { return device_; }
 
 private:
     int64_t free_;
+    int ranks_per_gpu_;
     arena::EmulatedDevice device_{1};
     arena::Queue& queue_;
 };
@@ -43,6 +46,9 @@ TEST_CASE("Images are stored on a device if they need half of its free memory, o
     const DeviceWithFreeMemory enough(2 * needed), little(2 * needed - 2), none(needed - 1);
     CHECK(chosen(Resident::automatic, *shapes, enough).on);
     CHECK(chosen(Resident::automatic, *shapes, enough).bytes == needed);
+    CHECK(chosen(Resident::automatic, *shapes, DeviceWithFreeMemory(4 * needed, 2)).on);
+    CHECK_THAT(to_text(chosen(Resident::automatic, *shapes, DeviceWithFreeMemory(2 * needed, 2))),
+               ContainsSubstring("for each rank on the GPU"));
     CHECK_FALSE(chosen(Resident::off, *shapes, enough).on);
     CHECK_FALSE(chosen(Resident::automatic, *shapes, little).on);
     CHECK_THAT(to_text(chosen(Resident::automatic, *shapes, little)),

@@ -42,6 +42,7 @@ TEST_CASE("An empty spec has the documented defaults") {
     CHECK(spec.precision == arena::DType::float32);
     CHECK(spec.compute == Compute::precision);
     CHECK(spec.stacking == Stacking::off);
+    CHECK(spec.share_gpus == GpuSharing::refused);
     CHECK(spec.capture == Capture::automatic);
     CHECK(spec.init == Init::same);
     CHECK(spec.reduction == ReductionChoice::automatic);
@@ -68,6 +69,7 @@ TEST_CASE("Every allowed value and form is read") {
     CHECK(read(R"({"stacking": "batched"})").stacking == Stacking::batched);
     CHECK(read(R"({"stacking": "auto"})").stacking == Stacking::automatic);
     CHECK(read(R"({"device": "cpu"})").device == DeviceChoice::cpu);
+    CHECK(read(R"({"share_gpus": true})").share_gpus == GpuSharing::allowed);
     CHECK(read(R"({"capture": "on"})").capture == Capture::on);
     CHECK(read(R"({"capture": "off"})").capture == Capture::off);
     CHECK(read(R"({"init": "independent"})").init == Init::independent);

@@ -67,6 +67,9 @@ def caveats(run: Run) -> list[str]:
         reasons.append("reproducible reductions")
     if crowded(run) and not delayed:
         reasons.append(f"more ranks than cores ({crowded(run)})")
+    sharing = run.provenance.get("environment", {}).get("ranks_per_gpu", 1)
+    if sharing > 1:
+        reasons.append(f"{sharing} ranks on one GPU")
     if run.replicas > run.rank_count:
         reasons.append(f"{run.replicas} replicas on {counted(run.rank_count, 'rank')}")
     return reasons

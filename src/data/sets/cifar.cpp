@@ -34,6 +34,11 @@ struct CifarFiles {
     }
 };
 
+/// Returns the path of a file, plain or compressed; "" if there is none.
+std::string cifar_file(const std::string& folder, const std::string& name) {
+    return find_file(folder, {name, name + ".gz"});
+}
+
 const CifarFiles& files10() {
     static const CifarFiles files{"cifar10",
                                   "CIFAR-10",
@@ -62,7 +67,9 @@ const CifarFiles& files100() {
 }
 
 std::string folder_of_cifar(const CifarFiles& files, const std::string& root) {
-    return find_folder(root, {files.folder, ""}, files.all());
+    std::vector<std::string> names = files.all();
+    for (const std::string& name : files.all()) names.push_back(name + ".gz");
+    return find_folder(root, {files.folder, ""}, names);
 }
 
 std::string missing_cifar(const CifarFiles& files, const std::string& root) {
@@ -81,7 +88,7 @@ DataStatus status_of(const CifarFiles& files, const std::string& root) {
         return {files.name, false, missing_cifar(files, root) + "; get " + files.source};
     }
     for (const auto& file : files.all()) {
-        if (find_file(folder, {file}).empty()) {
+        if (cifar_file(folder, file).empty()) {
             return {files.name, false, file + " missing in " + folder};
         }
     }
@@ -99,7 +106,11 @@ DataSets cifar_sets(const RootSpec& spec, const DataSpec& common, const CifarFil
     }
     DataSets sets;
     const auto read = [&](const std::string& name, int64_t count, Images& images) {
-        const std::string path = (std::filesystem::path(folder) / name).string();
+        const std::string path = cifar_file(folder, name);
+        if (path.empty()) {
+            throw base::UserError(folder + ": " + name +
+                                  " is missing (plain or .gz): get it from " + files.source);
+        }
         sets.checksums.emplace_back(name, append_cifar(path, record, count, images), -1, path);
     };
     Images train, test;

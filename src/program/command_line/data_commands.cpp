@@ -12,6 +12,7 @@ Examples:
   dbench data pack imagenet/train /scratch/train.pack
   dbench data pack imagenet/val /scratch/val.pack --force
   dbench data pack imagenet-sample sample.pack --class-by-name
+  dbench data pack cifar-10-batches-bin small/cifar-10-batches-bin --compress
   dbench data verify /scratch/train.pack     compare all checksums
   dbench data pieces multi30k/train.en multi30k/train.de --pieces 10000 --output pieces.txt
   dbench run translation.json --set data.pieces=pieces.txt
@@ -19,15 +20,21 @@ Examples:
 
 void add_pack(CLI::App& data, CommandLine& line) {
     PackArguments& packing = line.packing;
-    auto* pack_command =
-        data.add_subcommand("pack", "pack a folder of photographs into one file with checksums");
+    auto* pack_command = data.add_subcommand(
+        "pack", "pack a folder of photographs into one file with checksums, or compress files");
     pack_command
-        ->add_option("FOLDER", packing.folder, "the folder, with one folder of images per class")
+        ->add_option("FOLDER", packing.folder,
+                     "the folder, with one folder of images per class; with --compress, with files")
         ->required();
-    pack_command->add_option("FILE", packing.file, "the file to write")->required();
+    pack_command
+        ->add_option("TARGET", packing.target, "the file to write; with --compress, the folder")
+        ->required();
+    pack_command->add_flag("--compress", packing.compress,
+                           "write a gzip file for each file of FOLDER, without loss; cifar10, "
+                           "cifar100, mnist and fashion_mnist read them as they are");
     pack_command->add_flag("--class-by-name", packing.by_name,
                            "take the class from the file name, up to its first _ or .");
-    pack_command->add_flag("--force", packing.force, "replace an existing file");
+    pack_command->add_flag("--force", packing.force, "replace existing files");
     pack_command->add_flag("--quiet", packing.quiet, "do not print progress");
     pack_command->footer(kDataExamples);
     pack_command->callback(
@@ -66,7 +73,7 @@ void add_verify(CLI::App& data, CommandLine& line) {
 
 void add_data_commands(CLI::App& app, CommandLine& line) {
     CLI::App& data_command = *app.add_subcommand(
-        "data", "pack photographs into one file, learn byte pairs, verify files");
+        "data", "pack photographs into one file, compress files, learn byte pairs, verify files");
     data_command.require_subcommand(1);
     data_command.footer(kDataExamples);
     add_pack(data_command, line);

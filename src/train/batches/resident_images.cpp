@@ -77,10 +77,12 @@ Residence choose_residence(data::Resident wanted, const data::Dataset& train, co
     const int64_t bytes = images->pictures.count * numel + samples * numel * arena::size_of(type) +
                           images->pictures.planes * kBytes * arena::size_of(type);
     const auto memory_info = device.memory_info();
-    const int64_t most = memory_info ? (asked ? memory_info->free : memory_info->free / 2) : bytes;
+    const int64_t free = memory_info ? memory_info->free / device.ranks_per_gpu() : bytes;
+    const int64_t most = memory_info && !asked ? free / 2 : free;
     if (bytes > most) {
         return refuse("they need " + base::bytes_text(static_cast<double>(bytes)) + " of " +
-                      base::bytes_text(static_cast<double>(memory_info->free)) + " free");
+                      base::bytes_text(static_cast<double>(free)) + " free" +
+                      (device.ranks_per_gpu() > 1 ? " for each rank on the GPU" : ""));
     }
     return {true, "", bytes};
 }

@@ -178,8 +178,9 @@ private:
 
 class GpuDevice : public Device {
 public:
-    explicit GpuDevice(int number)
+    GpuDevice(int number, int ranks_per_gpu)
         : number_(number),
+          ranks_per_gpu_(ranks_per_gpu),
           device_(number),
           side_(device_.queue_on(stream_from_pool().stream())),
           uploads_(device_.queue_on(stream_from_pool().stream())),
@@ -214,6 +215,7 @@ public:
     }
     arena::Place place() const override { return place_; }
     std::optional<int> gpu() const override { return number_; }
+    int ranks_per_gpu() const override { return ranks_per_gpu_; }
     std::optional<MemoryInfo> memory_info() const override {
         size_t free = 0, all = 0;
         if (cudaMemGetInfo(&free, &all) != cudaSuccess) return std::nullopt;
@@ -312,7 +314,7 @@ private:
                       }});
     }
 
-    int number_;
+    int number_, ranks_per_gpu_;
     mutable arena::CudaDevice device_;
     std::unique_ptr<arena::Queue> side_, uploads_;
     arena::StepQueue step_;
@@ -325,7 +327,9 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Device> make_gpu_device(int number) { return std::make_unique<GpuDevice>(number); }
+std::unique_ptr<Device> make_gpu_device(int number, int ranks_per_gpu) {
+    return std::make_unique<GpuDevice>(number, ranks_per_gpu);
+}
 
 comm::NcclParts nccl_of(Device& device) {
     if (GpuDevice* const gpu = dynamic_cast<GpuDevice*>(&device)) return gpu->nccl();
@@ -333,7 +337,7 @@ comm::NcclParts nccl_of(Device& device) {
 }
 
 #else
-std::unique_ptr<Device> make_gpu_device(int) {
+std::unique_ptr<Device> make_gpu_device(int, int) {
     throw base::UserError(
         "/device: no GPU can be used (this program was built without CUDA): build it by "
         "scripts/setup --cuda");

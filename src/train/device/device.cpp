@@ -43,6 +43,15 @@ GpuClaim claim(const comm::World& world) {
     return {"", world.host() + " " + gpu_identity(number), number};
 }
 
+/// Returns how often the most frequent name occurs.
+int ranks_per_gpu(const std::vector<std::string>& gpus) {
+    int64_t most = 0;
+    for (const std::string& gpu : gpus) {
+        most = std::max<int64_t>(most, std::count(gpus.begin(), gpus.end(), gpu));
+    }
+    return static_cast<int>(most);
+}
+
 /// The host, used because the ranks cannot have a GPU each.
 class HostFallback final : public Device {
 public:
@@ -117,20 +126,22 @@ Device& host_device() {
     return host;
 }
 
-std::string refusal_of(const std::vector<GpuClaim>& claims) {
+std::string refusal_of(const std::vector<GpuClaim>& claims, GpuSharing sharing) {
     std::map<std::string, size_t> ranks;
     for (size_t rank = 0; rank < claims.size(); ++rank) {
         if (!claims[rank].obstacle.empty()) return claims[rank].obstacle;
         const auto [first, alone] = ranks.emplace(claims[rank].gpu, rank);
-        if (alone) continue;
+        if (alone || sharing == GpuSharing::allowed) continue;
         return "ranks " + std::to_string(first->second) + " and " + std::to_string(rank) +
                " would use the same GPU (the ranks of a host use the GPUs that they see in turn): "
-               "start at most one rank per GPU, with several replicas per rank";
+               "start at most one rank per GPU, with several replicas per rank; to try several "
+               "ranks without comparing times, set \"share_gpus\": true";
     }
     return "";
 }
 
-std::unique_ptr<Device> make_device(DeviceChoice wanted, comm::World& world, DevicePurpose use) {
+std::unique_ptr<Device> make_device(DeviceChoice wanted, GpuSharing sharing, comm::World& world,
+                                    DevicePurpose use) {
     if (wanted == DeviceChoice::cpu) return std::make_unique<Device>();
     const GpuClaim mine = claim(world);
     std::vector<GpuClaim> claims;  // of all ranks, so that all take the same decision
@@ -139,8 +150,10 @@ std::unique_ptr<Device> make_device(DeviceChoice wanted, comm::World& world, Dev
     }
     const std::vector<std::string> gpus = world.all_gather(mine.gpu);
     for (size_t rank = 0; rank < gpus.size(); ++rank) claims[rank].gpu = gpus[rank];
-    const std::string why = refusal_of(claims);
-    if (why.empty()) return make_gpu_device(mine.number);
+    const std::string why = refusal_of(claims, sharing);
+    if (why.empty()) {
+        return make_gpu_device(mine.number, ranks_per_gpu(gpus));
+    }
     if (wanted == DeviceChoice::cuda) {
         std::vector<double> seen = {static_cast<double>(gpu_count())};
         world.sum(seen);

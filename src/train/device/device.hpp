@@ -51,7 +51,11 @@ public:
     virtual arena::Place place() const { return arena::host_place(); }
     /// LibTorch's index of the GPU; none if LibTorch's tensors are in the host's memory.
     virtual std::optional<int> gpu() const { return std::nullopt; }
-    /// The device's memory in bytes. memory_info() returns none if it is the host's memory.
+    /// The largest number of ranks of the run that compute on the same GPU; 1 if each has its own,
+    /// and on the host.
+    virtual int ranks_per_gpu() const { return 1; }
+    /// The device's memory in bytes, for all ranks that compute on it together. memory_info()
+    /// returns none if it is the host's memory.
     struct MemoryInfo {
         int64_t all, free;
     };
@@ -123,8 +127,9 @@ struct GpuClaim {
     std::string gpu;       ///< identifies the GPU among all GPUs of all hosts
     int number;            ///< its index among the GPUs that the rank's process sees
 };
-/// Returns why these ranks cannot have a GPU each, and what to try; "" if they can.
-std::string refusal_of(const std::vector<GpuClaim>& claims);
+/// Returns why these ranks cannot have a GPU each, and what to try; "" if they can, or if they may
+/// share GPUs and each rank has one.
+std::string refusal_of(const std::vector<GpuClaim>& claims, GpuSharing sharing);
 
 /// The purpose of a device.
 enum class DevicePurpose {
@@ -133,9 +138,9 @@ enum class DevicePurpose {
 };
 /// Makes the device that the spec requests for this rank. A rank uses the GPU whose index is its
 /// number on its host, modulo the number of GPUs that it sees. "auto" is a GPU if each rank has a
-/// GPU of its own, else the host. Collective. Throws UserError on all ranks if "cuda" is requested
-/// and the ranks cannot have a GPU each.
-std::unique_ptr<Device> make_device(DeviceChoice wanted, comm::World& world,
+/// GPU of its own, or may share one, else the host. Collective. Throws UserError on all ranks if
+/// "cuda" is requested and refusal_of() the ranks is not empty.
+std::unique_ptr<Device> make_device(DeviceChoice wanted, GpuSharing sharing, comm::World& world,
                                     DevicePurpose use = DevicePurpose::training);
 
 /// True if this program was built with CUDA.

@@ -57,9 +57,13 @@ void DeviceScope::connect(const std::function<comm::NcclParts()>& nccl) {
     world_.agree(error, true);
     comm::NcclParts parts;
     try {
-        if (wanted) parts = nccl();
+        if (wanted && device_.ranks_per_gpu() == 1) parts = nccl();
     } catch (const UserError& e) {
         obstacle = e.what();
+    }
+    if (device_.ranks_per_gpu() > 1) {
+        obstacle = std::to_string(device_.ranks_per_gpu()) +
+                   " ranks share a GPU, which NCCL does not support";
     }
     if (!wanted) obstacle = "DBENCH_NCCL=0";
     for (const std::string& why : world_.all_gather(obstacle)) {

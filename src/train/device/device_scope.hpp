@@ -23,10 +23,11 @@ public:
     DeviceScope& operator=(const DeviceScope&) = delete;
 
     /// Lets NCCL carry the rows of ranks that compute on GPUs; `nccl` returns its parts. If `nccl`
-    /// throws a UserError on any rank, or the environment sets DBENCH_NCCL=0, the launcher's
-    /// transport carries rows as before, through copies that the host reaches. Collective; call it
-    /// after the last renumbering of ranks. Throws UserError on all ranks if DBENCH_NCCL is neither
-    /// 0 nor 1 or if two ranks use the same GPU, and RunError if NCCL fails.
+    /// throws a UserError on any rank, ranks share a GPU, or the environment sets DBENCH_NCCL=0,
+    /// the launcher's transport carries rows as before, through copies that the host reaches.
+    /// Collective; call it after the last renumbering of ranks. Throws UserError on all ranks if
+    /// DBENCH_NCCL is neither 0 nor 1 or if two ranks use the same GPU although their devices say
+    /// that they do not, and RunError if NCCL fails.
     void connect(const std::function<comm::NcclParts()>& nccl);
     void connect();  ///< uses the device's own NCCL (nccl_of)
 

@@ -369,6 +369,11 @@ std::vector<std::string> Session::warnings(const Estimates& estimates) const {
         all.push_back(text);
     }
     for (std::string& text : impl_->learning_rate->warnings()) all.push_back(std::move(text));
+    const int sharing = impl_->options.device.ranks_per_gpu();
+    if (sharing > 1) {
+        all.push_back("/share_gpus: up to " + std::to_string(sharing) +
+                      " ranks compute on the same GPU, so times of this run cannot be compared");
+    }
     const auto& trace = impl_->spec.profile.trace;
     if (trace && trace->begin >= impl_->plan.iterations) {
         all.push_back("/profile/trace/iterations: nothing is traced (the run has " +

@@ -152,6 +152,12 @@ const base::Section<RunSpec>& RunSpec::section() {
                              DeviceChoice::automatic, "device on which replicas train",
                              resolve_device),
          &R::device},
+        {Parameter::flag("share_gpus", "false",
+                         "whether ranks may use the same GPU, to try several ranks on few GPUs; "
+                         "their times cannot be compared"),
+         [](R& spec, const Json& shared) {
+             spec.share_gpus = shared.get<bool>() ? GpuSharing::allowed : GpuSharing::refused;
+         }},
         {Words<Capture>("capture",
                         {{"auto", Capture::automatic}, {"on", Capture::on}, {"off", Capture::off}},
                         Capture::automatic,

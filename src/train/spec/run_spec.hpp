@@ -46,6 +46,7 @@ struct RunSpec {
     Compute compute;  ///< Precision of the models' forward and backward passes.
     Stacking stacking;
     DeviceChoice device;
+    GpuSharing share_gpus;
     Capture capture;
     base::Duration length;
     Init init;

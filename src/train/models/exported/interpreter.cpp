@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "train/models/exported/fields.hpp"
 #include "train/models/exported/plan.hpp"
+#include "train/models/layers/fused_attention.hpp"
 #include "train/models/layers/norm_relu.hpp"
 
 namespace dbench::train {
@@ -46,13 +47,18 @@ bool batched(const torch::jit::Stack& arguments) {
     return arguments[0].isTensor() && at::functorch::isBatchedTensor(arguments[0].toTensor());
 }
 
-/// Computes scaled_dot_product_attention in the only form that vmap can batch.
-torch::Tensor plain_attention(const torch::jit::Stack& a) {
-    const auto mask = a[3].isTensor() ? std::optional(a[3].toTensor()) : std::nullopt;
-    const auto scale = a[6].isNone() ? std::nullopt : std::optional(a[6].toDouble());
-    return std::get<0>(at::_scaled_dot_product_attention_math(
-        a[0].toTensor(), a[1].toTensor(), a[2].toTensor(), mask, a[4].toDouble(), a[5].toBool(), {},
-        scale, a[7].toBool()));
+/// Computes scaled_dot_product_attention for several replicas at once.
+torch::Tensor attention_of_all(const torch::jit::Stack& a) {
+    AttentionOptions options{
+        .dropout = a[4].toDouble(), .causal = a[5].toBool(), .grouped = a[7].toBool()};
+    if (a[3].isTensor()) options.mask = a[3].toTensor();
+    if (!a[6].isNone()) options.scale = a[6].toDouble();
+    const torch::Tensor q = a[0].toTensor(), k = a[1].toTensor(), v = a[2].toTensor();
+    if (q.dim() == 4) return fused_attention(q, k, v, options);
+    // The first dimension may not be that of samples, so vmap batches the plain form.
+    return std::get<0>(at::_scaled_dot_product_attention_math(q, k, v, options.mask,
+                                                              options.dropout, options.causal, {},
+                                                              options.scale, options.grouped));
 }
 
 /// Notes how many values BatchNorm averages for each channel, if that is the least so far.
@@ -193,7 +199,7 @@ struct Interpreter::Impl {
             if (result) {
                 stack.assign(1, *result);
             } else if (step.special == GraphStep::Special::attention && batched(stack)) {
-                stack.assign(1, plain_attention(stack));
+                stack.assign(1, attention_of_all(stack));
             } else {
                 step.op->callBoxed(stack);
             }

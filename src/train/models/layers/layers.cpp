@@ -1,13 +1,10 @@
 #include "train/models/layers/layers.hpp"
 
-#include <ATen/functorch/BatchedTensorImpl.h>
-#include <ATen/functorch/DynamicLayer.h>
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <utility>
 
+#include "train/mapped.hpp"
 #include "train/models/layers/norm_relu.hpp"
 #include "train/models/layers/products.hpp"
 
@@ -59,19 +56,6 @@ public:
 private:
     int64_t level_, replicas_;
     torch::Tensor images_;
-};
-
-/// Hides operations from LibTorch's vmap during its lifetime: vmap refuses custom autograd
-/// functions in C++, whatever tensors they are given.
-class OutsideOfVmap {
-public:
-    OutsideOfVmap() : layer_(at::functorch::popDynamicLayer()) {}
-    ~OutsideOfVmap() { at::functorch::pushDynamicLayer(std::move(layer_)); }
-    OutsideOfVmap(const OutsideOfVmap&) = delete;
-    OutsideOfVmap& operator=(const OutsideOfVmap&) = delete;
-
-private:
-    at::functorch::DynamicLayer layer_;
 };
 
 /// True if vmap batches both: the layer runs for all replicas together.

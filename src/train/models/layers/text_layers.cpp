@@ -1,10 +1,9 @@
 #include "train/models/layers/text_layers.hpp"
 
-#include <ATen/functorch/BatchedTensorImpl.h>
-
 #include <cmath>
-#include <optional>
 #include <tuple>
+
+#include "train/models/layers/fused_attention.hpp"
 
 namespace dbench::train {
 
@@ -126,14 +125,9 @@ torch::Tensor attention(const torch::Tensor& q, const torch::Tensor& k, const to
     const auto split = [&](const torch::Tensor& x) {
         return x.unflatten(2, {heads, -1}).transpose(1, 2);  // (B, heads, T, width / heads)
     };
-    const auto visible = mask.visible.defined() ? std::optional(mask.visible) : std::nullopt;
-    // For several replicas at once, vmap can only batch the plain form.
-    const torch::Tensor seen =
-        at::functorch::isBatchedTensor(q)
-            ? std::get<0>(at::_scaled_dot_product_attention_math(split(q), split(k), split(v),
-                                                                 visible, dropout, mask.causal))
-            : torch::scaled_dot_product_attention(split(q), split(k), split(v), visible, dropout,
-                                                  mask.causal);
+    AttentionOptions options{.dropout = dropout, .causal = mask.causal};
+    if (mask.visible.defined()) options.mask = mask.visible;
+    const torch::Tensor seen = fused_attention(split(q), split(k), split(v), options);
     return seen.transpose(1, 2).flatten(2);
 }
 

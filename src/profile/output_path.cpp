@@ -34,14 +34,18 @@ void make_folder(const std::string& path, const fs::path& folder) {
 
 constexpr const char* kKeep = "it is left as it is; choose another /output or --output";
 
+/// Inspects the existing file. Throws UserError if it is not a result file.
+Inspection inspect_old_file(const std::string& path) {
+    try {
+        return inspect(path);
+    } catch (const base::UserError&) {
+        refuse_output_path(path, "the existing file is not a result file of dbench", kKeep);
+    }
+}
+
 void check_replaceable(const std::string& path) {
     const std::string keep = kKeep;
-    Inspection old;
-    try {
-        old = inspect(path);
-    } catch (const base::UserError&) {
-        refuse_output_path(path, "the existing file is not a result file of dbench", keep);
-    }
+    const Inspection old = inspect_old_file(path);
     if (old.writer == Writer::alive) refuse_output_path(path, "another run is writing it", keep);
     if (old.writer == Writer::unknown) {
         refuse_output_path(
@@ -64,8 +68,10 @@ OutputPath::OutputPath(const std::string& path, bool overwrite) : path_(path) {
             refuse_output_path(path, "it is a folder", "name a file in it");
         if (!fs::is_regular_file(status))
             refuse_output_path(path, "it is not an ordinary file", "name another one");
-        if (!overwrite)
+        if (!overwrite) {
+            inspect_old_file(path);  // a file of another kind can be neither replaced nor continued
             refuse_output_path(path, "it exists", "give --overwrite, --resume or another --output");
+        }
         check_replaceable(path);
         // A symbolic link is kept; its target is replaced.
         path_ = fs::canonical(path, error).string();

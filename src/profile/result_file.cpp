@@ -27,7 +27,8 @@ constexpr int64_t kMaxSegments = 1 << 20;
 constexpr size_t kHeadBytes = 1 << 16;
 
 [[noreturn]] void refuse_result_file(const std::string& path, const std::string& why) {
-    throw base::UserError(path + " is not a result file of dbench (" + why + ")");
+    throw base::UserError(path + " is not a result file of dbench (" + why +
+                          "): name another file");
 }
 
 /// Clocks of hosts differ by minutes at most. A time that lies further in the future was set by a

@@ -112,7 +112,11 @@ PreparedRun prepare(comm::World& world, RunArguments arguments,
                     const std::vector<std::string>& settings) {
     arguments.output.clear();
     arguments.settings.insert(arguments.settings.end(), settings.begin(), settings.end());
-    PreparedRun run = prepare_run(world, read_specs(world, arguments).front());
+    // Notices of keys that the settings replace concern nobody: the user has not set them.
+    base::set_log_identity(world.rank(), true);
+    const Spec spec = read_specs(world, arguments).front();
+    base::set_log_identity(world.rank(), arguments.quiet);
+    PreparedRun run = prepare_run(world, spec);
     const MemoryNeed need{run.session->estimate().memory_bytes, run.device.get()};
     run_on_all_ranks(
         world, [&] { run.session->prepare(); }, need);

@@ -47,9 +47,12 @@ TEST_CASE("An existing file is not modified") {
     SyntheticRun run;
     run.path = folder / "notes.txt";
     std::ofstream(run.path) << "not to be lost";
-    CHECK_THAT(refusal(run), ContainsSubstring("it exists"));
-    run.overwrite = true;
-    CHECK_THAT(refusal(run), ContainsSubstring("not a result file of dbench"));
+    for (const bool overwrite : {false, true}) {
+        run.overwrite = overwrite;
+        CHECK_THAT(refusal(run), ContainsSubstring("not a result file of dbench") &&
+                                     ContainsSubstring("choose another") &&
+                                     !ContainsSubstring("--overwrite"));
+    }
     CHECK(bytes_of(run.path) == "not to be lost");
     CHECK(folder.entries() == 1);
 }

@@ -139,6 +139,11 @@ def test_equal_arguments_give_equal_predictions(shared):
     assert predicted(shared, *words) == predicted(shared, *words)
 
 
+def test_calibrate_prints_no_notice_of_keys_that_it_replaces_itself(dbench):
+    said = dbench("calibrate", dbench.spec(), "--output", "costs.json", *BRIEF).stderr
+    assert "dropped" not in said and "measuring" in said
+
+
 def test_without_a_calibration_it_measures_and_says_so(shared):
     found = predicted(shared, "spec.json", "--hosts", 4, "--graphs", "all-reduce")
     said = " ".join(found["assumptions"])

@@ -68,6 +68,8 @@ def folder(tmp_path_factory):
     for name in ("ring", "torus"):
         for seed in (1, 2):
             specs[f"{name}-s{seed}"] = {**small, "implementation": f"D_{name}", "seed": seed}
+    (place / "cifar-10-batches-bin").mkdir()
+    (place / "cifar-10-batches-bin" / "test_batch.bin").write_bytes(bytes(1000))
     (place / "made").mkdir()
     for name, spec in specs.items():
         (place / "made" / f"{name}.json").write_text(json.dumps({**spec, "name": name}))
@@ -89,8 +91,8 @@ def test_commands(folder, document, tried, monkeypatch):
     for words in map(adapted, commands(document)):
         line = " ".join(words)
         if {"FILE", "FOLDER", "--run"} & set(words) or words in tried or re.search(
-                "results/(cifar10|ada|adaptive|compression|heterogeneity|stragglers|sweeps|seeds|applications|studies)/",
-                line):
+                "results/(cifar10|ada|adaptive|compression|gpu|heterogeneity|stragglers|sweeps|seeds"
+                "|applications|studies)/", line):
             continue
         if "configs/scale/" in line and not os.environ.get("DBENCH_DATA"):
             pytest.skip("DBENCH_DATA is not set: Fashion-MNIST is needed")

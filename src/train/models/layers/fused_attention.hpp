@@ -14,7 +14,7 @@ struct AttentionOptions {
     std::optional<torch::Tensor> mask = {};
     double dropout = 0;
     bool causal = false;               ///< A position attends to itself and to those before it.
-    std::optional<double> scale = {};  ///< Of the products; empty: 1 / sqrt(d).
+    std::optional<double> scale = {};  ///< Factor of the products; empty: 1 / sqrt(d).
     bool grouped = false;  ///< Several heads of the query share a head of key and value.
 };
 

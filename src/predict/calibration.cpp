@@ -77,6 +77,23 @@ Exchange exchange_of(const Reader& parent) {
             Distribution::from_json(exchange.member("quantiles"), exchange.where() + "/quantiles")};
 }
 
+// Reads the list of exchanges with several hosts, which files of earlier versions lack.
+std::map<int, Exchange> exchanges_with_several_of(const Reader& links) {
+    constexpr const char* kKey = "exchanges_with_several";
+    std::map<int, Exchange> found;
+    if (!links.has(kKey)) return found;
+    const Json& all = links.member(kKey);
+    const std::string where = links.where() + "/" + kKey;
+    if (!all.is_array()) Reader::fail(where, "is not a list");
+    for (const Json& each : all) {
+        const Reader exchange(each, where);
+        found[static_cast<int>(exchange.number("peers", 2))] = {
+            exchange.positive("bytes"),
+            Distribution::from_json(exchange.member("quantiles"), where + "/quantiles")};
+    }
+    return found;
+}
+
 // Returns the keys of a model in which two subjects differ, with their values.
 std::string model_differences(const Json& then, const Json& now) {
     std::string text;
@@ -162,6 +179,11 @@ Json to_json(const Calibration& c) {
     for (const Bucket& bucket : c.buckets) {
         buckets.push_back({{"bytes", bucket.bytes}, {"ready", bucket.ready}});
     }
+    Json several = Json::array();
+    for (const auto& [peers, exchange] : c.exchanges_with_several) {
+        several.push_back(exchange_json(exchange));
+        several.back()["peers"] = peers;
+    }
     const Subject& s = c.subject;
     return {{"format", kFormat},
             {"format_version", kFormatVersion},
@@ -190,7 +212,8 @@ Json to_json(const Calibration& c) {
               {"in_place", c.in_place},
               {"remote", c.has_remote ? link_json(c.remote, c.remote_one_way) : Json(nullptr)},
               {"uplink", c.has_remote ? Json(c.uplink) : Json(nullptr)},
-              {"exchange", exchange_json(c.exchange)}}},
+              {"exchange", exchange_json(c.exchange)},
+              {"exchanges_with_several", several}}},
             {"assumptions", c.assumptions}};
 }
 
@@ -255,6 +278,7 @@ Calibration calibration_of(const Json& json, const std::string& path) {
         c.uplink = links.positive("uplink");
     }
     c.exchange = exchange_of(links);
+    c.exchanges_with_several = exchanges_with_several_of(links);
     const Json& assumptions = file.member("assumptions");
     if (!assumptions.is_array() || !std::all_of(assumptions.begin(), assumptions.end(), is_text)) {
         Reader::fail(file.where() + "/assumptions", "is not a list of texts");

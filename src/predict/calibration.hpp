@@ -72,7 +72,11 @@ struct Calibration {
     double local_one_way = 0, remote_one_way = 0;  ///< Bytes per second of one direction alone.
     bool in_place = true;
     double uplink = 1;
-    Exchange exchange;                     ///< While nothing is computed.
+    /// Exchanges of each host with one other host, while nothing is computed.
+    Exchange exchange;
+    /// Exchanges with several other hosts at the same time, by their number. A rank sends an equal
+    /// part of its bytes to each.
+    std::map<int, Exchange> exchanges_with_several;
     std::vector<std::string> assumptions;  ///< Sentences about all that was not measured.
 
     int ranks_per_host() const;  ///< Largest number of ranks of a host.

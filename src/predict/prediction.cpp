@@ -36,7 +36,7 @@ double exchange_alone(const Plan& plan, const Rounds& rounds, double rows) {
     work.tiles.clear();
     for (const Bucket& bucket : work.buckets) work.tiles.push_back(bucket.bytes);
     Network network = plan.network;
-    network.slowdown = Distribution(network.slowdown.mean());
+    network.slowdown = network.slowdown.means();
     const auto period = static_cast<int64_t>(rounds.plan_of.size());
     const int64_t count = std::min<int64_t>(std::max<int64_t>(period, 4), affordable(plan, rounds));
     return simulate(work, network, rounds, Order::combine_then_adapt, count, plan.seed).mean();

@@ -32,7 +32,7 @@ struct Plan {
     std::map<Order, OrderCosts> orders;
     Network network;
     /// The slowdown of the network in orders in which it differs.
-    std::map<Order, Distribution> slowdowns;
+    std::map<Order, Slowdown> slowdowns;
     comm::Placement placement;
     double row_bytes = 0;    ///< Bytes of one replica's row in a message.
     int64_t iterations = 0;  ///< Number in the whole run.

@@ -35,9 +35,9 @@ struct Rounds {
     std::vector<size_t>
         plan_of;  ///< Index into `plans` per iteration; iteration t uses t mod size.
 
-    const RoundPlan& at(int64_t t) const {
-        return plans[plan_of[static_cast<size_t>(t) % plan_of.size()]];
-    }
+    /// Returns the index into `plans` of iteration t.
+    size_t index(int64_t t) const { return plan_of[static_cast<size_t>(t) % plan_of.size()]; }
+    const RoundPlan& at(int64_t t) const { return plans[index(t)]; }
     double mean_rows_sent() const;
     /// Largest number of messages in an iteration.
     int64_t most_messages() const;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
+#include <set>
 
 #include "base/error.hpp"
 #include "base/random.hpp"
@@ -48,6 +50,7 @@ public:
                                        std::initializer_list<uint64_t>{h});
         }
         slowdown_.resize(hosts);
+        for (const RoundPlan& plan : rounds.plans) peers_.push_back(peers_of_hosts(plan));
         clock_.resize(ranks);
         computed_.resize(ranks);
         compute_.resize(ranks);
@@ -62,13 +65,14 @@ public:
     /// Advances all ranks by iteration t; returns the mean exposed seconds.
     double advance(int64_t t) {
         const RoundPlan& plan = rounds_.at(t);
+        const std::vector<int>& peers = peers_[rounds_.index(t)];
         for (int r = 0; r < ranks_; ++r) {
             compute_[index(r)] = work_.compute.at(streams_[index(r)].uniform());
             compute_[index(r)] += prolonged(plan, r);
             if (work_.delay) compute_[index(r)] += work_.delay(r, t);
         }
         for (size_t h = 0; h < slowdown_.size(); ++h) {
-            slowdown_[h] = network_.slowdown.at(link_streams_[h].uniform());
+            slowdown_[h] = network_.slowdown.of(peers[h]).at(link_streams_[h].uniform());
         }
         before_ = clock_;
         switch (order_) {
@@ -118,6 +122,30 @@ private:
             }
         }
         DBENCH_EXPECT(!pieces_.empty());
+    }
+
+    // Returns for each host the number of other hosts that it sends to at the same time.
+    std::vector<int> peers_of_hosts(const RoundPlan& plan) const {
+        std::vector<std::set<int>> to(static_cast<size_t>(network_.hosts()));
+        for (int r = 0; r < ranks_; ++r) {
+            const int here = network_.host[index(r)];
+            for (const auto& [other, rows] : plan.out[index(r)]) {
+                if (network_.host[index(other)] != here) {
+                    to[index(here)].insert(network_.host[index(other)]);
+                }
+            }
+        }
+        std::vector<int> peers;
+        for (const std::set<int>& hosts : to) peers.push_back(static_cast<int>(hosts.size()));
+        for (const std::vector<int>& group : plan.groups) {
+            std::set<int> hosts;
+            for (const int r : group) hosts.insert(network_.host[index(r)]);
+            const int others = static_cast<int>(hosts.size()) - 1;
+            for (const int h : hosts) {  // a ring sends to the next host only
+                peers[index(h)] += work_.library_sum ? std::min(others, 1) : others;
+            }
+        }
+        return peers;
     }
 
     // The seconds by which a rank's messages prolong its compute step; negative if it sends less
@@ -367,6 +395,7 @@ private:
     std::vector<Piece> pieces_;
     std::vector<base::Random> streams_, link_streams_;  // of ranks, and of hosts
     std::vector<double> slowdown_;                      // [hosts]: of the iteration
+    std::vector<std::vector<int>> peers_;               // [plans, hosts]
     std::vector<double> clock_, before_;      // [ranks]: end of the iteration, and its start.
     std::vector<double> compute_, computed_;  // [ranks]: compute step, and its end.
     std::vector<double> ready_, arrived_;     // [ranks, pieces]
@@ -376,6 +405,19 @@ private:
 };
 
 }  // namespace
+
+const Distribution& Slowdown::of(int peers) const {
+    const auto next = by_peers.upper_bound(std::max(1, peers));
+    return std::prev(next)->second;
+}
+
+Slowdown Slowdown::means() const {
+    Slowdown means;
+    for (const auto& [peers, factors] : by_peers) {
+        means.by_peers[peers] = Distribution(factors.mean());
+    }
+    return means;
+}
 
 int Network::hosts() const {
     return host.empty() ? 0 : 1 + *std::max_element(host.begin(), host.end());

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "predict/distribution.hpp"
@@ -36,6 +37,18 @@ struct Link {
     double bandwidth = 1;  ///< Bytes per second in each direction while both are in use.
 };
 
+/// Factors by which the messages of a host take longer than the bandwidths of its links say. They
+/// have no unit. They depend on the host's peers: the number of other hosts that it sends to in an
+/// iteration, because messages to several hosts compete for links at both ends.
+struct Slowdown {
+    std::map<int, Distribution> by_peers{{1, Distribution(1.0)}};  ///< Has the key 1.
+
+    /// Returns the factors of the largest number of peers that is at most `peers`.
+    const Distribution& of(int peers) const;
+    /// Returns the same factors without their variation.
+    Slowdown means() const;
+};
+
 /// The hosts of the ranks, and the links between them.
 struct Network {
     std::vector<int> host;  ///< Host of each rank, counted from 0.
@@ -45,9 +58,8 @@ struct Network {
     Link remote;  ///< Between two hosts: one message alone.
     /// Bytes per second that a host sends, and receives at the same time; its ranks share it.
     double uplink = 1;
-    /// Factor by which the messages that a host sends in an iteration take longer than these
-    /// bandwidths say. It has no unit.
-    Distribution slowdown{1.0};
+    /// Each host draws a factor in each iteration, for all messages that it sends.
+    Slowdown slowdown;
 
     int hosts() const;
 };

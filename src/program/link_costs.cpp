@@ -16,6 +16,32 @@ namespace {
 
 constexpr int kMostRanksOfAllPairs = 64;  // for measurements of every pair of ranks
 constexpr int64_t kFewestExchanges = 10, kMostExchanges = 2000;
+constexpr int kMostPeers = 8;  // hosts that a host sends to at the same time
+
+// Returns whether every rank r and rank r + `shift`, modulo the number of ranks, are on different
+// hosts.
+bool always_between_hosts(const std::vector<std::string>& hosts, int shift) {
+    for (size_t rank = 0; rank < hosts.size(); ++rank) {
+        if (hosts[rank] == hosts[(rank + static_cast<size_t>(shift)) % hosts.size()]) return false;
+    }
+    return true;
+}
+
+// Returns the numbers of hosts that a host sends to at the same time, in ascending order: one, two,
+// and all others up to kMostPeers. Ranks send to ranks whose numbers differ by multiples of
+// `shift`. Empty if a host has no partner, because hosts have different numbers of ranks.
+std::vector<int> numbers_of_peers(const std::vector<std::string>& hosts, int shift) {
+    const int others = static_cast<int>(hosts.size()) / shift - 1;
+    int most = 0;
+    while (most < std::min(others, kMostPeers) && always_between_hosts(hosts, (most + 1) * shift)) {
+        ++most;
+    }
+    std::vector<int> numbers;
+    for (const int peers : {1, 2, most}) {
+        if (peers <= most && (numbers.empty() || peers > numbers.back())) numbers.push_back(peers);
+    }
+    return numbers;
+}
 
 // Returns the first rank after 0 on rank 0's host (`same_host`) or on another host; -1 if there is
 // none.
@@ -85,12 +111,8 @@ void measure_link_costs(comm::World& world, predict::Calibration& c) {
 void measure_link_variation(comm::World& world, double row_bytes, double seconds,
                             predict::Calibration& c) {
     const int shift = c.ranks_per_host();
-    const auto ranks = static_cast<int>(c.hosts.size());
-    for (int rank = 0; rank < ranks; ++rank) {
-        const auto from = static_cast<size_t>(rank),
-                   to = static_cast<size_t>((rank + shift) % ranks);
-        if (c.hosts[from] == c.hosts[to]) return;  // hosts with different numbers of ranks
-    }
+    const std::vector<int> numbers = numbers_of_peers(c.hosts, shift);
+    if (numbers.empty()) return;
     if (world.rank() == 0) base::notice("measuring how links vary");
     const auto bytes = static_cast<int64_t>(row_bytes);
     std::vector<char> out, in;
@@ -100,11 +122,15 @@ void measure_link_variation(comm::World& world, double row_bytes, double seconds
                          in.resize(static_cast<size_t>(bytes));
                      },
                      {.bytes = 2 * bytes});
-    const std::vector<double> all = gather_values(
-        world, comm::measure_exchanges(world, out, in,
-                                       {shift, seconds, kFewestExchanges, kMostExchanges}));
-    if (world.rank() == 0) {
-        c.exchange = {row_bytes * shift, predict::Distribution::of_samples(all)};
+    for (const int peers : numbers) {
+        comm::Exchanges exchanges{
+            {}, seconds / static_cast<double>(numbers.size()), kFewestExchanges, kMostExchanges};
+        for (int k = 1; k <= peers; ++k) exchanges.shifts.push_back(k * shift);
+        const std::vector<double> all =
+            gather_values(world, comm::measure_exchanges(world, out, in, exchanges));
+        if (world.rank() != 0) continue;
+        predict::Exchange& found = peers == 1 ? c.exchange : c.exchanges_with_several[peers];
+        found = {row_bytes * shift, predict::Distribution::of_samples(all)};
     }
 }
 

@@ -143,10 +143,19 @@ TEST_CASE("Exchanges bring what the rank before has sent, as often as all ranks 
             const int from = (world.rank() + ranks - shift) % ranks;
             const std::vector<char> expected(kBytes, static_cast<char>('a' + from));
             // There is time for none, so the fewest are made, and for more than the most.
-            if (measure_exchanges(world, out, in, {shift, 0, 2, 9}).size() != 2) return "fewest";
+            if (measure_exchanges(world, out, in, {{shift}, 0, 2, 9}).size() != 2) return "fewest";
             if (in != expected) return "other bytes";
+            if (ranks > 2) {  // halves of what the two ranks before have sent
+                measure_exchanges(world, out, in, {{1, 2}, 0, 1, 1});
+                for (const int k : {1, 2}) {
+                    const char sent = static_cast<char>('a' + (world.rank() + ranks - k) % ranks);
+                    const auto begin = in.begin() + (k - 1) * (kBytes / 2);
+                    const auto end = k == 1 ? begin + kBytes / 2 : in.end();
+                    if (std::count(begin, end, sent) != end - begin) return "other halves";
+                }
+            }
             const std::vector<double> seconds =
-                measure_exchanges(world, out, in, {shift, 1e6, 1, 3});
+                measure_exchanges(world, out, in, {{shift}, 1e6, 1, 3});
             if (seconds.size() != 3) return "most";
             return std::all_of(seconds.begin(), seconds.end(), [](double each) { return each > 0; })
                        ? ""

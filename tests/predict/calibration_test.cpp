@@ -30,6 +30,7 @@ Calibration example() {
     c.remote = {2e-5, 1e9};
     c.uplink = 1.5e9;
     c.exchange = {20e6, Distribution::of_samples({0.02, 0.03, 0.04})};
+    c.exchanges_with_several[2] = {20e6, Distribution(0.06)};
     c.orders[Order::combine_while_adapt].exchange = {10e6, Distribution(0.05)};
     c.assumptions = {"A sentence."};
     return c;
@@ -67,9 +68,9 @@ TEST_CASE("A damaged calibration is refused with the file and the key") {
     base::Json json = to_json(example());
     json["format_version"] = 2;
     CHECK_THAT(refusal(json), ContainsSubstring("format version 2"));
-    for (const char* pointer :
-         {"/update", "/compute/quantiles", "/buckets", "/machine/hosts", "/links/remote/latency",
-          "/orders/adapt_then_combine/update", "/precision", "/assumptions"}) {
+    for (const char* pointer : {"/update", "/compute/quantiles", "/buckets", "/machine/hosts",
+                                "/links/remote/latency", "/orders/adapt_then_combine/update",
+                                "/links/exchanges_with_several", "/precision", "/assumptions"}) {
         json = to_json(example());
         json[base::Json::json_pointer(pointer)] = -1;
         CHECK_THAT(refusal(json), ContainsSubstring(pointer));
@@ -175,18 +176,26 @@ TEST_CASE("Links vary in a plan as they did in the calibration") {
     };
     CHECK_FALSE(does_not_vary());
     // Two ranks of a host sent a row of 10 MB each at 1.5 GB/s together.
-    CHECK(plan.network.slowdown.at(0.5) == Approx(0.03 / (20e6 / 1.5e9 + c.remote.latency)));
+    CHECK(plan.network.slowdown.of(1).at(0.5) == Approx(0.03 / (20e6 / 1.5e9 + c.remote.latency)));
     CHECK(plan.slowdowns.size() == 1);
-    CHECK(plan.slowdowns.at(Order::combine_while_adapt).mean() ==
+    CHECK(plan.slowdowns.at(Order::combine_while_adapt).of(1).mean() ==
           Approx(0.05 / (10e6 / 1e9 + c.remote.latency)));  // one row, at 1 GB/s
-    site.bandwidth = 1e6;                                   // other links
+    // Two hosts at once: half of a row to each. The order is slowed down by as much.
+    CHECK(plan.network.slowdown.of(2).mean() == Approx(0.06 / (20e6 / 1.5e9 + c.remote.latency)));
+    CHECK(plan.slowdowns.at(Order::combine_while_adapt).of(2).mean() ==
+          Approx(0.06 / 0.03 * 0.05 / (10e6 / 1e9 + c.remote.latency)));
+    site.bandwidth = 1e6;  // other links
     CHECK(does_not_vary());
-    CHECK(plan.network.slowdown.mean() == 1);
+    CHECK(plan.network.slowdown.of(1).mean() == 1);
     CHECK(plan.slowdowns.empty());
     site.bandwidth.reset();
     c.exchange = {};  // a file of an earlier version
     CHECK(does_not_vary());
     CHECK(to_json(c).at("links").at("exchange").is_null());
+    c = example();
+    c.exchanges_with_several.clear();
+    CHECK_FALSE(does_not_vary());
+    CHECK(plan.network.slowdown.by_peers.size() == 1);
 }
 
 TEST_CASE("The fastest graph has a name, or is within noise") {

@@ -116,8 +116,8 @@ TEST_CASE("Links that vary prolong messages, and computation hides what it can")
     const double bandwidth = 10e6, message = kRow / bandwidth;
     const Rounds pairs = rounds_of("\"one_way_ring\"", 6), all = plan_all_reduce({6, 6});
     Network network = apart(6, bandwidth);
-    network.slowdown = Distribution::of_samples({1, 1, 1, 1, 4});
-    const double mean = network.slowdown.mean();
+    network.slowdown.by_peers[1] = Distribution::of_samples({1, 1, 1, 1, 4});
+    const double mean = network.slowdown.of(1).mean();
     Work work = plain_work();
     // A rank waits for one message, whose time is that of its sender's links.
     const Outcome exposed = simulate(work, network, pairs, Order::adapt_then_combine, 4000, 1);
@@ -135,10 +135,40 @@ TEST_CASE("Links that vary prolong messages, and computation hides what it can")
     // Draws of computation do not depend on those of links.
     work.compute = exponential(kCompute);
     Network constant = network;
-    constant.slowdown = Distribution(1);
+    constant.slowdown = {};
     network.remote.bandwidth = network.uplink = constant.remote.bandwidth = constant.uplink = 1e15;
     CHECK(simulate(work, network, pairs, Order::adapt_then_combine, 100, 1).mean() ==
           Approx(simulate(work, constant, pairs, Order::adapt_then_combine, 100, 1).mean()));
+}
+
+TEST_CASE("Messages to several hosts at once have a slowdown of their own") {
+    const double bandwidth = 10e6, message = kRow / bandwidth;
+    Network network = apart(6, bandwidth);
+    network.slowdown.by_peers = {
+        {1, Distribution(1.5)}, {2, Distribution(2)}, {5, Distribution(3)}};
+    const auto exposed = [&](const Work& work, const Rounds& rounds, Order order) {
+        return (step(work, network, rounds, order) - kCompute) / message;
+    };
+    Work work = plain_work();
+    const Order order = Order::adapt_then_combine;
+    CHECK(exposed(work, rounds_of("\"one_way_ring\"", 6), order) == Approx(1.5));
+    CHECK(exposed(work, rounds_of("\"ring\"", 6), order) == Approx(2 * 2));
+    const Rounds all = plan_all_reduce({6, 6});
+    CHECK(exposed(work, all, Order::all_reduce) == Approx(3 * 2 * 5 / 6.));
+    work.library_sum = true;  // a ring: each host sends to the next one only
+    CHECK(exposed(work, all, Order::all_reduce) == Approx(1.5 * 2 * 5 / 6.));
+    network.slowdown = network.slowdown.means();
+    CHECK(exposed(plain_work(), all, Order::all_reduce) == Approx(3 * 2 * 5 / 6.));
+    // Two ranks per host: rank 1 of a ring sends to the next host, and rank 0 to the one before.
+    network.uplink = 2 * bandwidth;
+    network.host = {0, 0, 1, 1, 2, 2};
+    CHECK(exposed(plain_work(), rounds_of("\"ring\"", 6), order) == Approx(2));
+    network.host = {0, 0, 0, 1, 1, 1};
+    CHECK(exposed(plain_work(), rounds_of("\"ring\"", 6), order) == Approx(1.5));
+    // Four peers have the slowdown of two, the largest number below that was measured.
+    CHECK(network.slowdown.of(4).mean() == 2);
+    CHECK(network.slowdown.of(0).mean() == 1.5);
+    CHECK(network.slowdown.of(9).mean() == 3);
 }
 
 TEST_CASE("Weighted sums cost a pass over own and neighbours' rows") {

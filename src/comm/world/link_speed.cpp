@@ -139,16 +139,22 @@ SumSpeed measure_sum(World& world) {
 std::vector<double> measure_exchanges(World& world, std::span<char> out, std::span<char> in,
                                       const Exchanges& exchanges) {
     World::Impl& impl = world.impl();
-    const int ranks = world.size(), shift = exchanges.shift;
-    const int to = (world.rank() + shift) % ranks, from = (world.rank() + ranks - shift) % ranks;
+    const int ranks = world.size();
     const auto bytes = static_cast<int64_t>(out.size());
+    const auto peers = static_cast<int64_t>(exchanges.shifts.size());
     const auto exchange = [&] {
         const int tag = impl.next_exchange();
         std::vector<Message> sent, received;
-        for (int64_t first = 0; first < bytes; first += kMessage) {
-            const int64_t count = std::min(kMessage, bytes - first);
-            sent.push_back({to, tag, out.data() + first, count});
-            received.push_back({from, tag, in.data() + first, count});
+        for (int64_t k = 0; k < peers; ++k) {
+            const int shift = exchanges.shifts[static_cast<size_t>(k)];
+            const int to = (world.rank() + shift) % ranks;
+            const int from = (world.rank() + ranks - shift) % ranks;
+            const int64_t end = (k + 1) * bytes / peers;
+            for (int64_t first = k * bytes / peers; first < end; first += kMessage) {
+                const int64_t count = std::min(kMessage, end - first);
+                sent.push_back({to, tag, out.data() + first, count});
+                received.push_back({from, tag, in.data() + first, count});
+            }
         }
         const base::Stopwatch watch;
         impl.move("measuring exchanges", impl.rows(), sent, received);

@@ -42,14 +42,16 @@ SumSpeed measure_sum(World& world);
 
 /// The exchanges that `measure_exchanges` makes.
 struct Exchanges {
-    int shift;             ///< Rank r sends to rank r + shift, modulo the number of ranks.
+    /// Rank r sends an equal part of its bytes to each rank r + shift, modulo the number of ranks.
+    /// At least one; 0 < shift < size, and no two are equal.
+    std::vector<int> shifts;
     double seconds;        ///< Time for all of them together.
     int64_t fewest, most;  ///< Bounds of their number; between them `seconds` decides.
 };
 
 /// Makes exchanges one after another, in each of which every rank sends `out` and receives `in`,
 /// which is as long. Returns the seconds of each on this rank, after one that is not counted.
-/// Collective, with the same sizes on all ranks; 0 < shift < size.
+/// Collective, with the same sizes on all ranks.
 std::vector<double> measure_exchanges(World& world, std::span<char> out, std::span<char> in,
                                       const Exchanges& exchanges);
 

@@ -74,8 +74,8 @@ struct Calibration {
     double uplink = 1;
     /// Exchanges of each host with one other host, while nothing is computed.
     Exchange exchange;
-    /// Exchanges with several other hosts at the same time, by their number. A rank sends an equal
-    /// part of its bytes to each.
+    /// Exchanges with several other hosts at the same time, by their number. A rank sends as much
+    /// to each as in `exchange`.
     std::map<int, Exchange> exchanges_with_several;
     std::vector<std::string> assumptions;  ///< Sentences about all that was not measured.
 

@@ -36,31 +36,23 @@ bool links_vary(const Calibration& c, const Site& site) {
     return c.has_remote && c.exchange.bytes > 0 && !site.bandwidth;
 }
 
-// Returns by which factor exchanges, in which a rank sends at most one row, in equal parts to
-// `peers` other hosts, took longer than the links of the calibration say.
-Distribution slowdown_of(const Exchange& exchange, int peers, const Calibration& c) {
-    const double seconds_of_link = c.row_bytes() / peers / c.remote.bandwidth;
-    const double expected = c.remote.latency + std::max(exchange.bytes / c.uplink, seconds_of_link);
+// Returns by which factor exchanges, in which a rank sends at most one row to another host, took
+// longer than the links of the calibration say.
+Distribution slowdown_of(const Exchange& exchange, const Calibration& c) {
+    const double expected =
+        c.remote.latency + std::max(exchange.bytes / c.uplink, c.row_bytes() / c.remote.bandwidth);
     return exchange.seconds.scaled(1 / expected);
 }
 
-// Returns the slowdown of a network from exchanges with one other host, and with several.
-Slowdown slowdown_of(const Calibration& c) {
+// Returns the slowdown of a network in which exchanges with one other host at a time are slowed
+// down by `one_peer`. Exchanges with several hosts vary alike. Their medians are longer by as much
+// as those of the calibration: a mean of its few exchanges would depend on rare pauses.
+Slowdown slowdown_of_network(const Distribution& one_peer, const Calibration& c) {
     Slowdown slowdown;
-    slowdown.by_peers[1] = slowdown_of(c.exchange, 1, c);
+    slowdown.by_peers[1] = one_peer;
+    const double alone = slowdown_of(c.exchange, c).at(0.5);
     for (const auto& [peers, exchange] : c.exchanges_with_several) {
-        slowdown.by_peers[peers] = slowdown_of(exchange, peers, c);
-    }
-    return slowdown;
-}
-
-// Returns the slowdown of an order whose exchanges with one other host were measured. Several hosts
-// are assumed to slow it down as much as they slow down exchanges while nothing is computed.
-Slowdown slowdown_in_order(const Exchange& exchange, const Slowdown& idle, const Calibration& c) {
-    Slowdown slowdown;
-    const Distribution own = slowdown_of(exchange, 1, c);
-    for (const auto& [peers, factors] : idle.by_peers) {
-        slowdown.by_peers[peers] = own.scaled(factors.mean() / idle.of(1).mean());
+        slowdown.by_peers[peers] = one_peer.scaled(slowdown_of(exchange, c).at(0.5) / alone);
     }
     return slowdown;
 }
@@ -156,11 +148,10 @@ void apply(const Calibration& c, const Site& site, Plan& plan,
     plan.network.slowdown = {};
     plan.slowdowns.clear();
     if (!links_vary(c, site)) return;
-    const Slowdown idle = slowdown_of(c);
-    plan.network.slowdown = idle;
+    plan.network.slowdown = slowdown_of_network(slowdown_of(c.exchange, c), c);
     for (const auto& [order, costs] : c.orders) {
         if (costs.exchange.bytes == 0) continue;
-        plan.slowdowns[order] = slowdown_in_order(costs.exchange, idle, c);
+        plan.slowdowns[order] = slowdown_of_network(slowdown_of(costs.exchange, c), c);
     }
 }
 

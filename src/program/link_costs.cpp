@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kMostRanksOfAllPairs = 64;  // for measurements of every pair of ranks
 constexpr int64_t kFewestExchanges = 10, kMostExchanges = 2000;
-constexpr int kMostPeers = 8;  // hosts that a host sends to at the same time
+constexpr int kMostPeers = 2;  // hosts that a host sends to at the same time
 
 // Returns whether every rank r and rank r + `shift`, modulo the number of ranks, are on different
 // hosts.
@@ -27,20 +27,16 @@ bool always_between_hosts(const std::vector<std::string>& hosts, int shift) {
     return true;
 }
 
-// Returns the numbers of hosts that a host sends to at the same time, in ascending order: one, two,
-// and all others up to kMostPeers. Ranks send to ranks whose numbers differ by multiples of
-// `shift`. Empty if a host has no partner, because hosts have different numbers of ranks.
-std::vector<int> numbers_of_peers(const std::vector<std::string>& hosts, int shift) {
+// Returns the largest number of hosts, up to kMostPeers, to which every host can send at the same
+// time, if ranks send to ranks whose numbers differ by multiples of `shift`. 0 if hosts have
+// different numbers of ranks, so that some have no partner.
+int most_peers(const std::vector<std::string>& hosts, int shift) {
     const int others = static_cast<int>(hosts.size()) / shift - 1;
     int most = 0;
     while (most < std::min(others, kMostPeers) && always_between_hosts(hosts, (most + 1) * shift)) {
         ++most;
     }
-    std::vector<int> numbers;
-    for (const int peers : {1, 2, most}) {
-        if (peers <= most && (numbers.empty() || peers > numbers.back())) numbers.push_back(peers);
-    }
-    return numbers;
+    return most;
 }
 
 // Returns the first rank after 0 on rank 0's host (`same_host`) or on another host; -1 if there is
@@ -111,10 +107,10 @@ void measure_link_costs(comm::World& world, predict::Calibration& c) {
 void measure_link_variation(comm::World& world, double row_bytes, double seconds,
                             predict::Calibration& c) {
     const int shift = c.ranks_per_host();
-    const std::vector<int> numbers = numbers_of_peers(c.hosts, shift);
-    if (numbers.empty()) return;
+    const int most = most_peers(c.hosts, shift);
+    if (most == 0) return;
     if (world.rank() == 0) base::notice("measuring how links vary");
-    const auto bytes = static_cast<int64_t>(row_bytes);
+    const auto bytes = most * static_cast<int64_t>(row_bytes);
     std::vector<char> out, in;
     run_on_all_ranks(world,
                      [&] {
@@ -122,15 +118,16 @@ void measure_link_variation(comm::World& world, double row_bytes, double seconds
                          in.resize(static_cast<size_t>(bytes));
                      },
                      {.bytes = 2 * bytes});
-    for (const int peers : numbers) {
-        comm::Exchanges exchanges{
-            {}, seconds / static_cast<double>(numbers.size()), kFewestExchanges, kMostExchanges};
+    for (int peers = 1; peers <= most; ++peers) {
+        comm::Exchanges exchanges{{}, seconds / most, kFewestExchanges, kMostExchanges};
         for (int k = 1; k <= peers; ++k) exchanges.shifts.push_back(k * shift);
-        const std::vector<double> all =
-            gather_values(world, comm::measure_exchanges(world, out, in, exchanges));
+        const auto part = static_cast<size_t>(bytes / most * peers);
+        const std::vector<double> all = gather_values(
+            world,
+            comm::measure_exchanges(world, {out.data(), part}, {in.data(), part}, exchanges));
         if (world.rank() != 0) continue;
         predict::Exchange& found = peers == 1 ? c.exchange : c.exchanges_with_several[peers];
-        found = {row_bytes * shift, predict::Distribution::of_samples(all)};
+        found = {row_bytes * shift * peers, predict::Distribution::of_samples(all)};
     }
 }
 

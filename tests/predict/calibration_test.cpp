@@ -30,7 +30,7 @@ Calibration example() {
     c.remote = {2e-5, 1e9};
     c.uplink = 1.5e9;
     c.exchange = {20e6, Distribution::of_samples({0.02, 0.03, 0.04})};
-    c.exchanges_with_several[2] = {20e6, Distribution(0.06)};
+    c.exchanges_with_several[2] = {40e6, Distribution::of_samples({0.07, 0.09, 0.9})};
     c.orders[Order::combine_while_adapt].exchange = {10e6, Distribution(0.05)};
     c.assumptions = {"A sentence."};
     return c;
@@ -180,10 +180,13 @@ TEST_CASE("Links vary in a plan as they did in the calibration") {
     CHECK(plan.slowdowns.size() == 1);
     CHECK(plan.slowdowns.at(Order::combine_while_adapt).of(1).mean() ==
           Approx(0.05 / (10e6 / 1e9 + c.remote.latency)));  // one row, at 1 GB/s
-    // Two hosts at once: half of a row to each. The order is slowed down by as much.
-    CHECK(plan.network.slowdown.of(2).mean() == Approx(0.06 / (20e6 / 1.5e9 + c.remote.latency)));
+    // Two hosts at once: two rows of each rank, and the median counts.
+    const double more =
+        0.09 / (40e6 / 1.5e9 + c.remote.latency) * (20e6 / 1.5e9 + c.remote.latency) / 0.03;
+    CHECK(plan.network.slowdown.of(2).at(1) ==
+          Approx(more * 0.04 / (20e6 / 1.5e9 + c.remote.latency)));
     CHECK(plan.slowdowns.at(Order::combine_while_adapt).of(2).mean() ==
-          Approx(0.06 / 0.03 * 0.05 / (10e6 / 1e9 + c.remote.latency)));
+          Approx(more * 0.05 / (10e6 / 1e9 + c.remote.latency)));
     site.bandwidth = 1e6;  // other links
     CHECK(does_not_vary());
     CHECK(plan.network.slowdown.of(1).mean() == 1);

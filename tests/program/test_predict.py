@@ -67,11 +67,11 @@ def test_the_variation_of_links_between_hosts_is_measured(dbench, tmp_path):
     rate = "200mbit"
     if reason := hosts.why_not(rate):
         pytest.skip(reason)
-    spec = dbench.spec(replicas=2, model={"type": "mlp", "hidden": [256]}, implementation=None,
+    spec = dbench.spec(replicas=3, model={"type": "mlp", "hidden": [256]}, implementation=None,
                        graph="ring", algorithm={"type": "dsgd", "order": "combine_while_adapt"})
     costs = dbench.folder / "costs.json"
-    with hosts.Hosts(2, rate) as emulated:
-        words = emulated.launcher(mpirun(2), 2, tmp_path)
+    with hosts.Hosts(3, rate) as emulated:
+        words = emulated.launcher(mpirun(3), 3, tmp_path)
         subprocess.run([*words, PROGRAM, "calibrate", dbench.folder / spec, "--output", costs,
                         "--quiet", *BRIEF], check=True, timeout=120)
     found = json.loads(costs.read_text())
@@ -83,8 +83,16 @@ def test_the_variation_of_links_between_hosts_is_measured(dbench, tmp_path):
     # A link passes some bytes at once after a pause, and a busy machine delays others.
     assert 0.5 < quantiles[len(quantiles) // 2] / (row / uplink) < 5
     assert [each["sent"] for each in found["orders"].values()] == [row, row]
+    (two,) = found["links"]["exchanges_with_several"]
+    assert (two["peers"], two["bytes"]) == (2, 2 * row) and len(two["quantiles"]) >= 20
+    assert 0.5 < two["quantiles"][len(two["quantiles"]) // 2] / (2 * row / uplink) < 5
     varied = predicted(dbench, spec, "--calibration", "costs.json")
     assert "does not vary" not in " ".join(varied["assumptions"])
+    assert varied["graphs"][0]["name"] == "ring"  # which sends to two hosts
+    two["quantiles"] = [3 * seconds for seconds in two["quantiles"]]
+    costs.write_text(json.dumps(found))
+    slower = predicted(dbench, spec, "--calibration", "costs.json")
+    assert slower["graphs"][0]["step_time_mean"] > 1.5 * varied["graphs"][0]["step_time_mean"]
     found["links"]["exchange"] = None
     costs.write_text(json.dumps(found))
     constant = predicted(dbench, spec, "--calibration", "costs.json")

@@ -168,7 +168,7 @@ struct Sent {
 
 /// Columns whose exchange is in flight: the tile that `ready` received, or a tile of a whole row. A
 /// null token means that nothing is exchanged.
-struct Bucket {
+struct PendingTile {
     comm::Token token;
     arena::Columns columns;
 };

@@ -31,24 +31,24 @@ private:
     MixingCost cost_;
 };
 
-/// Tracks buckets that other ranks may still read in place (RowLifetime::until_reclaimed). Buckets
+/// Tracks tiles that other ranks may still read in place (RowLifetime::until_reclaimed). Tiles
 /// sent in one iteration are reclaimed in the same order in the next iteration that exchanges, just
 /// before their columns are written again.
-class InPlaceBuckets {
+class InPlaceTiles {
 public:
-    /// Adds a bucket of this iteration.
-    void add(const Bucket& bucket) { current_.push_back(bucket.token); }
-    /// Reclaims the oldest bucket of the previous exchange, if any is left.
+    /// Adds a tile of this iteration.
+    void add(const PendingTile& tile) { current_.push_back(tile.token); }
+    /// Reclaims the oldest tile of the previous exchange, if any is left.
     void reclaim_next(Step& step) {
         if (previous_.empty()) return;
         step.reclaim(previous_.front());
         previous_.pop_front();
     }
-    /// Reclaims all buckets of the previous exchange.
+    /// Reclaims all tiles of the previous exchange.
     void reclaim_all(Step& step) {
         while (!previous_.empty()) reclaim_next(step);
     }
-    /// Ends the iteration: its buckets become those of the previous exchange.
+    /// Ends the iteration: its tiles become those of the previous exchange.
     void end_iteration() { previous_ = std::exchange(current_, {}); }
 
 private:
@@ -56,8 +56,8 @@ private:
 };
 
 /// Base of algorithms in the order adapt_then_combine: m = message made from x and g, x <- W m. The
-/// message is computed bucket by bucket; the exchange of a bucket moves while backward computes the
-/// other buckets. Nothing is exchanged if the round's matrix is the identity.
+/// message is computed tile by tile; the exchange of a tile moves while backward computes the other
+/// buckets. Nothing is exchanged if the round's matrix is the identity.
 class AdaptThenCombine : public MixingAlgorithm {
 public:
     using MixingAlgorithm::MixingAlgorithm;
@@ -66,7 +66,7 @@ public:
     /// exchange if its messages have arrived.
     void ready(Step& step, arena::Columns columns) override {
         const bool exchanges = averages(step.round);
-        if (exchanges) in_place_buckets_.reclaim_next(step);
+        if (exchanges) in_place_tiles_.reclaim_next(step);
         if (exchanges && try_one_pass(step, columns)) return;
         adapt(step, columns);
         if (!exchanges) return;
@@ -76,18 +76,18 @@ public:
                                            stays ? comm::RowLifetime::until_reclaimed
                                                  : comm::RowLifetime::until_finish),
                             columns});
-        if (stays) in_place_buckets_.add(pending_.back());
+        if (stays) in_place_tiles_.add(pending_.back());
         // Finishing early keeps the averaged columns in cache; a message that is still to be
         // measured must not be overwritten.
         if (!step.probe.measures_before_averaging() && step.can_finish(pending_.front().token))
             finish_one(step);
     }
-    /// Finishes the exchanges of all buckets.
+    /// Finishes the exchanges of all tiles.
     void after_backward(Step& step) override {
         // The message is still unchanged: only finish() may overwrite it.
         step.probe.about_to_average(message(step));
         while (!pending_.empty()) finish_one(step);
-        if (averages(step.round)) in_place_buckets_.end_iteration();
+        if (averages(step.round)) in_place_tiles_.end_iteration();
         if (repeats_averaging() && averages(step.round)) step.mix_again(result(step));
         if (step.probe.measures_after_averaging()) step.probe.averaged(averaged(step));
         combined(step);
@@ -104,9 +104,9 @@ protected:
     /// Returns the rows to which W times the message is written. If they are not the message's
     /// rows, the message is sent with RowLifetime::until_reclaimed: only `adapt` may write it.
     virtual arena::Rows result(Step& step) { return message(step); }
-    /// Finishes the bucket's exchange: writes W times the message to `result`.
-    virtual void finish(Step& step, const Bucket& bucket) {
-        step.finish_mix(bucket.token, result(step));
+    /// Finishes the tile's exchange: writes W times the message to `result`.
+    virtual void finish(Step& step, const PendingTile& tile) {
+        step.finish_mix(tile.token, result(step));
     }
     /// Returns W times the whole message, after all exchanges.
     virtual arena::Rows averaged(Step& step) { return result(step); }
@@ -121,8 +121,8 @@ private:
         pending_.pop_front();
     }
 
-    std::deque<Bucket> pending_;
-    InPlaceBuckets in_place_buckets_;
+    std::deque<PendingTile> pending_;
+    InPlaceTiles in_place_tiles_;
 };
 
 /// Base of algorithms that send x - lr d and write W times it to x. If a derived class allocates
@@ -165,42 +165,42 @@ public:
     /// sent with RowLifetime::until_reclaimed are reclaimed by the next finish, which overwrites
     /// them.
     void finish(Step& step, arena::Rows out, const Then& then = nullptr) {
-        finish_by(step, [&](const Bucket& bucket) { step.finish_mix(bucket.token, out, then); });
+        finish_by(step, [&](const PendingTile& tile) { step.finish_mix(tile.token, out, then); });
     }
     /// Computes out = (W - I) times the rows.
     void finish_change(Step& step, arena::Rows out) {
-        finish_by(step, [&](const Bucket& bucket) { step.finish_change(bucket.token, out); });
+        finish_by(step, [&](const PendingTile& tile) { step.finish_change(tile.token, out); });
     }
     /// Computes out = W x - lr d(g, x), if the rows that were sent are x.
     void finish_and_update(Step& step, arena::Rows out) {
-        finish_by(step, [&](const Bucket& bucket) {
-            step.finish_mix_and_update(bucket.token, out, bucket.columns);
+        finish_by(step, [&](const PendingTile& tile) {
+            step.finish_mix_and_update(tile.token, out, tile.columns);
         });
     }
     /// Does the same and sends `out` in the next round: each tile is sent as soon as it is
     /// complete, so that the network does not wait for the other tiles.
     void finish_update_and_send(Step& step, arena::Rows out, comm::RowLifetime lifetime) {
-        std::vector<Bucket> next;
-        finish_by(step, [&](const Bucket& bucket) {
-            step.finish_mix_and_update(bucket.token, out, bucket.columns);
-            next.push_back({step.start_next_mix(out, bucket.columns, lifetime), bucket.columns});
+        std::vector<PendingTile> next;
+        finish_by(step, [&](const PendingTile& tile) {
+            step.finish_mix_and_update(tile.token, out, tile.columns);
+            next.push_back({step.start_next_mix(out, tile.columns, lifetime), tile.columns});
         });
         pending_ = std::move(next);
     }
 
 private:
-    void finish_by(Step& step, const std::function<void(const Bucket&)>& finish_one) {
-        for (const Bucket& bucket : pending_) {
-            in_place_buckets_.reclaim_next(step);
-            finish_one(bucket);
+    void finish_by(Step& step, const std::function<void(const PendingTile&)>& finish_one) {
+        for (const PendingTile& tile : pending_) {
+            in_place_tiles_.reclaim_next(step);
+            finish_one(tile);
         }
-        for (const Bucket& bucket : pending_) in_place_buckets_.add(bucket);
-        in_place_buckets_.end_iteration();
+        for (const PendingTile& tile : pending_) in_place_tiles_.add(tile);
+        in_place_tiles_.end_iteration();
         pending_.clear();
     }
 
-    std::vector<Bucket> pending_;
-    InPlaceBuckets in_place_buckets_;
+    std::vector<PendingTile> pending_;
+    InPlaceTiles in_place_tiles_;
 };
 
 /// Base of algorithms with a correction that accumulates the changes made by averaging, with share
@@ -227,10 +227,10 @@ protected:
         step.apply_direction(change_.rows(), step.x, step.g, columns);
         step.combine(step.x, {{1, change_.rows()}, {1, correction_}}, columns);
     }
-    void finish(Step& step, const Bucket& bucket) override {
-        step.finish_change(bucket.token, change_.rows());
-        step.combine(step.x, {{1, step.x}, {share_, change_.rows()}}, bucket.columns);
-        step.combine(correction_, {{1, correction_}, {share_, change_.rows()}}, bucket.columns);
+    void finish(Step& step, const PendingTile& tile) override {
+        step.finish_change(tile.token, change_.rows());
+        step.combine(step.x, {{1, step.x}, {share_, change_.rows()}}, tile.columns);
+        step.combine(correction_, {{1, correction_}, {share_, change_.rows()}}, tile.columns);
     }
     /// Returns W m; x contains only the share s of the change.
     arena::Rows averaged(Step& step) override {

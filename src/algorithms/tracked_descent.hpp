@@ -42,7 +42,7 @@ public:
 private:
     arena::Buffer mixed_;  // W x
     TiledMix parameters_;
-    std::vector<Bucket> trackers_;
+    std::vector<PendingTile> trackers_;
 };
 
 }  // namespace dbench::algorithms

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <span>
 #include <thread>
 #include <utility>
 
@@ -16,6 +14,7 @@
 #include "comm/world/background_collective.hpp"
 #include "profile/earlier_run.hpp"
 #include "profile/graph_log.hpp"
+#include "profile/nonfinite_losses.hpp"
 #include "profile/pace.hpp"
 #include "profile/packing.hpp"
 #include "profile/run_file.hpp"
@@ -63,6 +62,7 @@ struct Recorder::Impl {
           local(placement.count(world.rank())),
           tensors(static_cast<int64_t>(options.tensors.size())),
           interval(options.min_sync_interval),
+          nonfinite(placement.replicas),
           pace(options.iterations, options.evaluate_every) {}
 
     RunHead head() const;
@@ -78,12 +78,6 @@ struct Recorder::Impl {
     void write_remaining();
     int64_t next_interval(double seconds_per_iteration) const;
     double update_pace();
-    /// Replicas whose losses are not finite for the first time: how many, and the earliest.
-    struct Nonfinite {
-        int64_t replicas = 0, replica = 0, iteration = 0;
-    };
-    void note_nonfinite(int64_t iteration, int64_t first, std::span<const double> loss,
-                        Nonfinite& found);
     void add_event(int64_t iteration, const std::string& kind, const std::string& text);
     void update_scores(const std::vector<std::string>& packed);
     void close(const RunOutcome& outcome);
@@ -113,7 +107,7 @@ struct Recorder::Impl {
     /// Iteration of the last event. Later events of earlier iterations get it too: the column is
     /// sorted.
     int64_t last_event = -1;
-    std::vector<bool> nonfinite;  ///< Replicas whose loss was not finite in this start.
+    NonfiniteLosses nonfinite;
     Pace pace;
     std::string problem;  ///< The reason why the file can no longer be written; "" if it can.
     bool ended = false;
@@ -165,7 +159,6 @@ void Recorder::Impl::create() {
     bool user = false;
     if (world.rank() == 0) {
         try {
-            nonfinite.resize(static_cast<size_t>(placement.replicas));
             graphs = std::make_unique<GraphLog>(options.schedule, options.certificate,
                                                 options.certified, options.graphs);
             const std::optional<EarlierRun> earlier = earlier_run();
@@ -304,20 +297,6 @@ double Recorder::Impl::update_pace() {
     return seconds;
 }
 
-/// Counts the replicas whose losses are not finite for the first time, and keeps the earliest.
-void Recorder::Impl::note_nonfinite(int64_t iteration, int64_t first, std::span<const double> loss,
-                                    Nonfinite& found) {
-    for (size_t k = 0; k < loss.size(); ++k) {
-        const auto replica = static_cast<size_t>(first) + k;
-        if (std::isfinite(loss[k]) || nonfinite[replica]) continue;
-        nonfinite[replica] = true;
-        if (found.replicas++ == 0 || iteration < found.iteration) {
-            found.iteration = iteration;
-            found.replica = static_cast<int64_t>(replica);
-        }
-    }
-}
-
 void Recorder::Impl::add_event(int64_t iteration, const std::string& kind,
                                const std::string& text) {
     Table& events = file->events;
@@ -332,25 +311,19 @@ void Recorder::Impl::add_event(int64_t iteration, const std::string& kind,
 /// losses are not finite for the first time.
 void Recorder::Impl::update_scores(const std::vector<std::string>& all) {
     double loss = 0, accuracy = 0;
-    Nonfinite found;
     for (int rank = 0; rank < placement.ranks; ++rank) {
         Unpacker unpacker(all[static_cast<size_t>(rank)], placement.count(rank), tensors);
         RankRow row{};
         for (const algorithms::IterationRecord& record : flushed_records) {
             row = unpacker.next(record.profiled, record.asynchronous);
-            note_nonfinite(record.iteration, placement.begin(rank), row.loss, found);
+            nonfinite.add(record.iteration, placement.begin(rank), row.loss);
         }
         for (const double value : row.loss) loss += value;
         for (const double value : row.accuracy) accuracy += value;
     }
-    if (found.replicas > 0) {
-        add_event(found.iteration, "nonfinite",
-                  "the training loss is not finite in iteration " +
-                      std::to_string(found.iteration) + ": of replica " +
-                      std::to_string(found.replica) +
-                      (found.replicas > 1
-                           ? " and " + std::to_string(found.replicas - 1) + " more replicas"
-                           : ""));
+    if (nonfinite.pending()) {
+        const int64_t iteration = nonfinite.iteration();
+        add_event(iteration, "nonfinite", nonfinite.report());
     }
     progress.loss = loss / static_cast<double>(placement.replicas);
     progress.accuracy = accuracy / static_cast<double>(placement.replicas);

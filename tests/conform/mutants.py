@@ -86,7 +86,7 @@ MUTANTS = [
     # Iteration 0 and values before it.
     of("d2_without_correction", "d2",
        gone("        step.combine(correction_, {{1, correction_}, {share_, change_.rows()}}, "
-            "bucket.columns);\n"), header=FORMS),
+            "tile.columns);\n"), header=FORMS),
     of("exact_diffusion_corrects_for_all", "exact_diffusion",
        ("{1, correction_}, {share_,", "{1, correction_}, {1,"), header=FORMS),
     of("extra_corrects_for_all", "extra", ("{0.5, change}", "{1, change}")),

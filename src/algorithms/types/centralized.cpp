@@ -17,13 +17,13 @@ class Centralized final : public Algorithm {
 public:
     explicit Centralized(int64_t replicas) : cost_(comm::all_reduce_cost(replicas)) {}
 
-    void before_forward(Step& step) override { in_place_buckets_.reclaim_all(step); }
+    void before_forward(Step& step) override { in_place_tiles_.reclaim_all(step); }
     void ready(Step& step, arena::Columns columns) override {
         const TimedScope scope(step.timers, Time::exchange);
         pending_.push_back(
             {step.exchange.start_all_reduce(step.g, columns, comm::RowLifetime::until_reclaimed),
              columns});
-        in_place_buckets_.add(pending_.back());
+        in_place_tiles_.add(pending_.back());
     }
 
     void after_backward(Step& step) override {
@@ -36,7 +36,7 @@ public:
             step.update(step.x, step.x, step.x, columns);
         }
         pending_.clear();
-        in_place_buckets_.end_iteration();
+        in_place_tiles_.end_iteration();
         step.probe.about_to_average(step.x);
         step.probe.averaged(step.x);  // Parameters are not averaged: the same x.
     }
@@ -47,8 +47,8 @@ public:
 
 private:
     comm::RoundCost cost_;
-    std::vector<Bucket> pending_;
-    InPlaceBuckets in_place_buckets_;  // Gradients that other ranks may still read.
+    std::vector<PendingTile> pending_;
+    InPlaceTiles in_place_tiles_;  // Gradients that other ranks may still read.
 };
 
 std::unique_ptr<Algorithm> make_centralized(const base::NoKeys&, const AlgorithmContext& context) {

@@ -94,7 +94,7 @@ public:
     }
 
 private:
-    std::vector<Bucket> trackers_;
+    std::vector<PendingTile> trackers_;
 };
 
 class Diging final : public Tracking {

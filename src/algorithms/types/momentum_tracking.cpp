@@ -98,7 +98,7 @@ private:
     comm::RoundCost mean_cost_;
     arena::Rows y_, u_;
     TrackedDescent descent_;
-    std::vector<Bucket> means_;
+    std::vector<PendingTile> means_;
 };
 
 std::unique_ptr<Algorithm> make_momentum_tracking(const MomentumTrackingSpec& spec,

@@ -69,12 +69,17 @@ Json exchange_json(const Exchange& exchange) {
     return {{"bytes", exchange.bytes}, {"quantiles", exchange.seconds.to_json()}};
 }
 
+Exchange read_exchange(const Reader& exchange) {
+    const std::string where = exchange.where() + "/quantiles";
+    const Exchange found{exchange.positive("bytes"),
+                         Distribution::from_json(exchange.member("quantiles"), where)};
+    if (found.seconds.at(0) <= 0) Reader::fail(where, "has an exchange that took no time");
+    return found;
+}
+
 // Reads the member "exchange" of `parent`, which files of earlier versions lack.
 Exchange exchange_of(const Reader& parent) {
-    if (!parent.has("exchange")) return {};
-    const Reader exchange = parent.in("exchange");
-    return {exchange.positive("bytes"),
-            Distribution::from_json(exchange.member("quantiles"), exchange.where() + "/quantiles")};
+    return parent.has("exchange") ? read_exchange(parent.in("exchange")) : Exchange{};
 }
 
 // Reads the list of exchanges with several hosts, which files of earlier versions lack.
@@ -87,9 +92,7 @@ std::map<int, Exchange> exchanges_with_several_of(const Reader& links) {
     if (!all.is_array()) Reader::fail(where, "is not a list");
     for (const Json& each : all) {
         const Reader exchange(each, where);
-        found[static_cast<int>(exchange.number("peers", 2))] = {
-            exchange.positive("bytes"),
-            Distribution::from_json(exchange.member("quantiles"), where + "/quantiles")};
+        found[static_cast<int>(exchange.number("peers", 2))] = read_exchange(exchange);
     }
     return found;
 }

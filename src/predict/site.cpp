@@ -76,6 +76,15 @@ void set_network(const Calibration& c, const Site& site, Network& network,
         assumptions.push_back(
             "The bandwidth between hosts does not vary: its variation was not measured.");
     }
+    const int peers_measured =
+        c.exchanges_with_several.empty() ? 1 : c.exchanges_with_several.rbegin()->first;
+    if (links_vary(c, site) && hosts - 1 > peers_measured) {
+        assumptions.push_back("Messages to more than " + std::to_string(peers_measured) +
+                              (peers_measured == 1 ? " host" : " hosts") +
+                              " at the same time are slowed down as much as messages to " +
+                              std::to_string(peers_measured) +
+                              ", because the calibration sent to no more.");
+    }
     if (site.bandwidth || site.latency) {
         assumptions.push_back("The links between hosts have " + rate_text(network.remote) +
                               " as the options say.");

@@ -77,6 +77,10 @@ TEST_CASE("A damaged calibration is refused with the file and the key") {
         CHECK_THAT(refusal(json), ContainsSubstring("dbench calibrate"));
     }
     json = to_json(example());
+    json["links"]["exchanges_with_several"][0]["quantiles"] = {0, 1};
+    CHECK_THAT(refusal(json), ContainsSubstring("exchanges_with_several/quantiles: has an exchange "
+                                                "that took no time"));
+    json = to_json(example());
     json["buckets"][0]["bytes"] = 1e14;
     CHECK_THAT(refusal(json), ContainsSubstring("more bytes than the model's parameters"));
 }
@@ -187,6 +191,23 @@ TEST_CASE("Links vary in a plan as they did in the calibration") {
           Approx(more * 0.04 / (20e6 / 1.5e9 + c.remote.latency)));
     CHECK(plan.slowdowns.at(Order::combine_while_adapt).of(2).mean() ==
           Approx(more * 0.05 / (10e6 / 1e9 + c.remote.latency)));
+    const auto assumed = [&](const std::string& text) {
+        return std::any_of(assumptions.begin(), assumptions.end(), [&](const std::string& each) {
+            return each.find(text) != std::string::npos;
+        });
+    };
+    CHECK_FALSE(assumed("at the same time"));  // a host has one other host
+    site.host = {0, 0, 1, 1, 2, 2};
+    CHECK_FALSE(does_not_vary());
+    CHECK_FALSE(assumed("at the same time"));
+    site.host = {0, 1, 2, 3};
+    CHECK_FALSE(does_not_vary());
+    CHECK(assumed("more than 2 hosts at the same time"));
+    c.exchanges_with_several.clear();
+    CHECK_FALSE(does_not_vary());
+    CHECK(assumed("more than 1 host at the same time"));
+    site.host = {0, 0, 1, 1};
+    c = example();
     site.bandwidth = 1e6;  // other links
     CHECK(does_not_vary());
     CHECK(plan.network.slowdown.of(1).mean() == 1);

@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/keep_until_exit.hpp"
 
 namespace dbench::arena {
 namespace {
@@ -26,14 +27,6 @@ void wait_until(const std::function<bool()>& done, double seconds = -1) {
         }
         if (seconds >= 0 && watch.seconds() > seconds) return;
     }
-}
-
-/// Keeps memory alive until the process ends, because a device may still access it.
-void keep_until_exit(std::vector<std::shared_ptr<const void>> memory) {
-    static std::mutex mutex;
-    static auto* const kept = new std::vector<std::shared_ptr<const void>>;
-    const std::lock_guard lock(mutex);
-    for (auto& each : memory) kept->push_back(std::move(each));
 }
 
 size_t hash_of(std::string_view bytes) { return std::hash<std::string_view>()(bytes); }
@@ -63,9 +56,7 @@ public:
         const std::lock_guard lock(device_.mutex_);
         device_.queues_[static_cast<size_t>(number_)] = nullptr;
         for (void* const event : marks_) streams_.destroy_event(event);
-        StreamDevice::Kept left;
-        for (KeptMemory& each : kept_) left.push_back(std::move(each.memory));
-        keep_until_exit(std::move(left));
+        for (KeptMemory& each : kept_) base::keep_until_exit(std::move(each.memory));
     }
 
     bool emulated() const override { return streams_.emulated(); }

@@ -5,22 +5,13 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "base/quantile.hpp"
 
 namespace dbench::arena {
 namespace {
 
 double ratio(double numerator, double denominator) {
     return denominator == 0 ? 0 : numerator / denominator;
-}
-
-/// Returns the quantile of sorted values: at position q (n - 1), counted from 0, linear between
-/// neighbours.
-double quantile(std::span<const double> sorted, double q) {
-    const double position = q * static_cast<double>(sorted.size() - 1);
-    const auto below = static_cast<size_t>(position);
-    const double part = position - static_cast<double>(below);
-    if (part == 0) return sorted[below];
-    return sorted[below] + part * (sorted[below + 1] - sorted[below]);
 }
 
 }  // namespace
@@ -53,7 +44,7 @@ Dispersion dispersion(std::span<double> values) {
         const double weight = n - 1 - 2 * static_cast<double>(k);
         differences += weight * (values[size - 1 - k] - values[k]);
     }
-    const double q1 = quantile(values, 0.25), q3 = quantile(values, 0.75);
+    const double q1 = base::quantile(values, 0.25), q3 = base::quantile(values, 0.75);
     return {ratio(differences, n * n * mean), ratio(variance, mean),
             ratio(std::sqrt(variance), mean), ratio(q3 - q1, q3 + q1)};
 }

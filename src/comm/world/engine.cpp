@@ -8,22 +8,10 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/keep_until_exit.hpp"
 #include "comm/wait.hpp"
 
 namespace dbench::comm {
-namespace {
-
-/// Keeps operations until the process ends: after a failure a transport may still write into their
-/// memory.
-void keep_until_exit(std::vector<std::shared_ptr<OperationInFlight>> operations) {
-    static std::mutex mutex;
-    static auto* const kept = new std::vector<std::shared_ptr<OperationInFlight>>;
-    const std::lock_guard lock(mutex);
-    for (auto& operation : operations) kept->push_back(std::move(operation));
-}
-
-}  // namespace
-
 Engine::Engine(bool with_thread, arena::Queue& queue) : queue_(&queue) {
     if (with_thread) thread_ = std::thread([this] { run(); });
 }
@@ -37,7 +25,7 @@ void Engine::halt() {
     }
     changed_.notify_all();
     if (thread_.joinable()) thread_.join();
-    keep_until_exit(std::exchange(operations_, {}));
+    for (auto& operation : std::exchange(operations_, {})) keep(std::move(operation));
 }
 
 void Engine::compute_on(arena::Queue& queue) {
@@ -48,7 +36,7 @@ void Engine::compute_on(arena::Queue& queue) {
 
 void Engine::start(std::shared_ptr<OperationInFlight> operation, bool now) {
     if (now && step(*operation)) {
-        if (operation->error_) keep_until_exit({std::move(operation)});
+        if (operation->error_) keep(std::move(operation));
         return;
     }
     {
@@ -60,7 +48,8 @@ void Engine::start(std::shared_ptr<OperationInFlight> operation, bool now) {
 }
 
 void Engine::keep(std::shared_ptr<OperationInFlight> failed) {
-    keep_until_exit({std::move(failed)});
+    // A transport may still write into its memory.
+    base::keep_until_exit(std::move(failed));
 }
 
 void Engine::check_halted() {
@@ -133,7 +122,7 @@ bool Engine::step_all() {
         }
         std::erase_if(operations_, [](const auto& operation) { return operation->done(); });
     }
-    keep_until_exit(std::move(failed));
+    for (auto& operation : failed) keep(std::move(operation));
     return finished;
 }
 

@@ -77,9 +77,9 @@ Exchange read_exchange(const Reader& exchange) {
     return found;
 }
 
-// Reads the member "exchange" of `parent`, which files of earlier versions lack.
-Exchange exchange_of(const Reader& parent) {
-    return parent.has("exchange") ? read_exchange(parent.in("exchange")) : Exchange{};
+// Reads exchanges that files of earlier versions lack.
+Exchange exchange_of(const Reader& parent, const char* key) {
+    return parent.has(key) ? read_exchange(parent.in(key)) : Exchange{};
 }
 
 // Reads the list of exchanges with several hosts, which files of earlier versions lack.
@@ -176,7 +176,8 @@ Json to_json(const Calibration& c) {
                         {"compute_per_byte", costs.passes.compute_per_byte},
                         {"sent", costs.sent},
                         {"compute", costs.compute.to_json()},
-                        {"exchange", exchange_json(costs.exchange)}};
+                        {"exchange", exchange_json(costs.exchange)},
+                        {"changing_exchange", exchange_json(costs.changing)}};
     }
     Json buckets = Json::array();
     for (const Bucket& bucket : c.buckets) {
@@ -258,7 +259,8 @@ Calibration calibration_of(const Json& json, const std::string& path) {
              each.number("compute_per_byte", 0)},
             Distribution::from_json(each.member("compute"), each.where() + "/compute"),
             each.number("sent", 0),
-            exchange_of(each)};
+            exchange_of(each, "exchange"),
+            exchange_of(each, "changing_exchange")};
     }
     const Json& buckets = file.member("buckets");
     if (!buckets.is_array() || buckets.empty()) {
@@ -280,7 +282,7 @@ Calibration calibration_of(const Json& json, const std::string& path) {
         c.remote = link_of(links.in("remote"), c.remote_one_way);
         c.uplink = links.positive("uplink");
     }
-    c.exchange = exchange_of(links);
+    c.exchange = exchange_of(links, "exchange");
     c.exchanges_with_several = exchanges_with_several_of(links);
     const Json& assumptions = file.member("assumptions");
     if (!assumptions.is_array() || !std::all_of(assumptions.begin(), assumptions.end(), is_text)) {

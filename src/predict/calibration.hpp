@@ -39,6 +39,9 @@ inline constexpr std::pair<Order, const char*> kMeasuredOrders[] = {
     {Order::adapt_then_combine, "adapt_then_combine"},
     {Order::combine_while_adapt, "combine_while_adapt"}};
 
+/// The graph on which a calibration measures exchanges that often change the other host.
+inline constexpr const char* kChangingGraph = "random_matching";
+
 /// Exchanges between hosts, one after another. They show how links vary.
 struct Exchange {
     double bytes = 0;  ///< Sent by each host in an exchange, and received as well; 0: not measured.
@@ -52,6 +55,8 @@ struct OrderCosts {
     double sent = 0;       ///< Bytes that a rank sent as messages in these iterations.
     /// The exchanges of these iterations, if messages decided how long the iterations took.
     Exchange exchange = {};
+    /// The exchanges of iterations on kChangingGraph. Measured only if `exchange` was.
+    Exchange changing = {};
 };
 
 struct Calibration {

@@ -5,18 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/quantile.hpp"
 
 namespace dbench::predict {
 
 namespace {
 constexpr size_t kMostIntervals = 1000;
-}
-
-double quantile(const std::vector<double>& sorted, double u) {
-    const double place = u * static_cast<double>(sorted.size() - 1);
-    const auto below = std::min(static_cast<size_t>(place), sorted.size() - 1);
-    const size_t above = std::min(below + 1, sorted.size() - 1);
-    return sorted[below] + (sorted[above] - sorted[below]) * (place - static_cast<double>(below));
 }
 
 Distribution Distribution::of_samples(std::vector<double> samples) {
@@ -27,7 +21,7 @@ Distribution Distribution::of_samples(std::vector<double> samples) {
     const size_t intervals = std::clamp<size_t>(samples.size() - 1, 1, kMostIntervals);
     for (size_t k = 0; k <= intervals; ++k) {
         const double u = static_cast<double>(k) / static_cast<double>(intervals);
-        result.quantiles_.push_back(quantile(samples, u));
+        result.quantiles_.push_back(base::quantile(samples, u));
     }
     return result;
 }
@@ -53,7 +47,7 @@ Distribution Distribution::from_json(const base::Json& quantiles, const std::str
     return result;
 }
 
-double Distribution::at(double u) const { return quantile(quantiles_, u); }
+double Distribution::at(double u) const { return base::quantile(quantiles_, u); }
 
 double Distribution::mean() const {
     if (quantiles_.size() == 1) return quantiles_.front();
@@ -77,6 +71,12 @@ double Distribution::variance() const {
 Distribution Distribution::scaled(double factor) const {
     Distribution result = *this;
     for (double& each : result.quantiles_) each *= factor;
+    return result;
+}
+
+Distribution Distribution::narrowed(double center, double factor) const {
+    Distribution result = *this;
+    for (double& each : result.quantiles_) each = center + factor * (each - center);
     return result;
 }
 

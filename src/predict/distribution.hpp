@@ -25,13 +25,12 @@ public:
     double variance() const;
     /// Returns the distribution of `factor` times these seconds.
     Distribution scaled(double factor) const;
+    /// Returns the distribution whose distances from `center` are `factor` times as long.
+    Distribution narrowed(double center, double factor) const;
     base::Json to_json() const;
 
 private:
     std::vector<double> quantiles_;  // The quantiles of 0, 1/m, ..., 1; ascending.
 };
-
-/// Returns the quantile of u of a sorted list, by linear interpolation. The list is not empty.
-double quantile(const std::vector<double>& sorted, double u);
 
 }  // namespace dbench::predict

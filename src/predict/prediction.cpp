@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/quantile.hpp"
 #include "base/text.hpp"
 
 namespace dbench::predict {
@@ -111,9 +112,9 @@ Forecast forecast(const Plan& plan, const Candidate& candidate) {
         simulate(work, network, rounds, candidate.simulated, iterations, plan.seed);
     std::vector<double> steps = outcome.step;
     std::sort(steps.begin(), steps.end());
-    f.p05 = quantile(steps, 0.05);
-    f.p50 = quantile(steps, 0.5);
-    f.p95 = quantile(steps, 0.95);
+    f.p05 = base::quantile(steps, 0.05);
+    f.p50 = base::quantile(steps, 0.5);
+    f.p95 = base::quantile(steps, 0.95);
     f.mean = outcome.mean();
     f.exposed = std::max(0.0, outcome.exposed);
     std::vector<double> blocks;
@@ -123,8 +124,8 @@ Forecast forecast(const Plan& plan, const Candidate& candidate) {
     }
     std::sort(blocks.begin(), blocks.end());
     // The mean of all blocks varies less than one block by the square root of their number.
-    const double half =
-        (quantile(blocks, 0.95) - quantile(blocks, 0.05)) / 2 / std::sqrt(double{kBlocks});
+    const double half = (base::quantile(blocks, 0.95) - base::quantile(blocks, 0.05)) / 2 /
+                        std::sqrt(double{kBlocks});
     f.least = (f.mean - half) * (1 - kModelError / 2);
     f.most = (f.mean + half) * (1 + kModelError / 2);
     f.bytes = rounds.mean_rows_sent() * candidate.rows * plan.row_bytes;

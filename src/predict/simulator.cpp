@@ -5,6 +5,7 @@
 #include <iterator>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/random.hpp"
@@ -50,7 +51,9 @@ public:
                                        std::initializer_list<uint64_t>{h});
         }
         slowdown_.resize(hosts);
-        for (const RoundPlan& plan : rounds.plans) peers_.push_back(peers_of_hosts(plan));
+        peers_.resize(hosts);
+        targets_.resize(hosts);
+        changed_.resize(hosts);
         clock_.resize(ranks);
         computed_.resize(ranks);
         compute_.resize(ranks);
@@ -65,14 +68,15 @@ public:
     /// Advances all ranks by iteration t; returns the mean exposed seconds.
     double advance(int64_t t) {
         const RoundPlan& plan = rounds_.at(t);
-        const std::vector<int>& peers = peers_[rounds_.index(t)];
+        find_peers(t);
         for (int r = 0; r < ranks_; ++r) {
             compute_[index(r)] = work_.compute.at(streams_[index(r)].uniform());
             compute_[index(r)] += prolonged(plan, r);
             if (work_.delay) compute_[index(r)] += work_.delay(r, t);
         }
         for (size_t h = 0; h < slowdown_.size(); ++h) {
-            slowdown_[h] = network_.slowdown.of(peers[h]).at(link_streams_[h].uniform());
+            slowdown_[h] = network_.slowdown.of(peers_[h]).at(link_streams_[h].uniform());
+            if (changed_[h]) slowdown_[h] *= network_.slowdown.after_change;
         }
         before_ = clock_;
         switch (order_) {
@@ -124,28 +128,45 @@ private:
         DBENCH_EXPECT(!pieces_.empty());
     }
 
-    // Returns for each host the number of other hosts that it sends to at the same time.
-    std::vector<int> peers_of_hosts(const RoundPlan& plan) const {
-        std::vector<std::set<int>> to(static_cast<size_t>(network_.hosts()));
+    // Sets peers_, targets_ and changed_ for iteration t, from those of iteration t - 1.
+    void find_peers(int64_t t) {
+        const size_t plan = rounds_.index(t);
+        std::fill(changed_.begin(), changed_.end(), false);
+        if (plan == std::exchange(plan_before_, plan)) return;
+        const std::vector<std::set<int>> before = targets_;
+        set_targets(rounds_.plans[plan]);
+        for (size_t h = 0; h < targets_.size(); ++h) {
+            const std::set<int>&last = before[h], &now = targets_[h];
+            changed_[h] =
+                !last.empty() && !now.empty() &&
+                std::none_of(now.begin(), now.end(), [&](int host) { return last.contains(host); });
+        }
+    }
+
+    // Sets targets_ and peers_. In an all-reduce a host sends to all others, of which the next one
+    // becomes a target: the only one in a ring or in a pair.
+    void set_targets(const RoundPlan& plan) {
+        for (std::set<int>& hosts : targets_) hosts.clear();
         for (int r = 0; r < ranks_; ++r) {
             const int here = network_.host[index(r)];
             for (const auto& [other, rows] : plan.out[index(r)]) {
                 if (network_.host[index(other)] != here) {
-                    to[index(here)].insert(network_.host[index(other)]);
+                    targets_[index(here)].insert(network_.host[index(other)]);
                 }
             }
         }
-        std::vector<int> peers;
-        for (const std::set<int>& hosts : to) peers.push_back(static_cast<int>(hosts.size()));
+        for (size_t h = 0; h < peers_.size(); ++h) peers_[h] = static_cast<int>(targets_[h].size());
         for (const std::vector<int>& group : plan.groups) {
-            std::set<int> hosts;
-            for (const int r : group) hosts.insert(network_.host[index(r)]);
-            const int others = static_cast<int>(hosts.size()) - 1;
-            for (const int h : hosts) {  // a ring sends to the next host only
-                peers[index(h)] += work_.library_sum ? std::min(others, 1) : others;
+            std::set<int> members;
+            for (const int r : group) members.insert(network_.host[index(r)]);
+            if (members.size() < 2) continue;
+            const int others = static_cast<int>(members.size()) - 1;
+            int last = *members.rbegin();
+            for (const int h : members) {
+                peers_[index(h)] += work_.library_sum ? 1 : others;
+                targets_[index(std::exchange(last, h))].insert(h);
             }
         }
-        return peers;
     }
 
     // The seconds by which a rank's messages prolong its compute step; negative if it sends less
@@ -243,8 +264,8 @@ private:
     }
 
     // An all-reduce has two phases: parts of rows go to the member that adds them, then means go to
-    // all. Both begin when every member is ready. The members wait for each other, so the slowdown
-    // of one host holds for all.
+    // all. Both begin when every member is ready. Of two hosts, the slower one counts. More hosts
+    // divide their rows among all links and wait for each other: the slowdown of one holds for all.
     void exchange_in_group(const std::vector<int>& group) {
         const double m = static_cast<double>(group.size());
         // The hosts of the group, and the number of its members there.
@@ -271,7 +292,8 @@ private:
         };
         const double steps = work_.library_sum ? m - 1 : 1;
         const Link& link = apart ? network_.remote : network_.local;
-        const double slower = apart ? slowdown_[members.front().first] : 1;
+        double slower = apart ? slowdown_[members.front().first] : 1;
+        if (members.size() == 2) slower = std::max(slower, slowdown_[members.back().first]);
         for (size_t k = 0; k < pieces_.size(); ++k) {
             const double bytes = pieces_[k].bytes * work_.wire;
             double begin = 0;
@@ -395,7 +417,13 @@ private:
     std::vector<Piece> pieces_;
     std::vector<base::Random> streams_, link_streams_;  // of ranks, and of hosts
     std::vector<double> slowdown_;                      // [hosts]: of the iteration
-    std::vector<std::vector<int>> peers_;               // [plans, hosts]
+    // Of the iteration, for each host: other hosts to which it sends (set_targets), the number of
+    // hosts to which it sends at the same time, and whether no target was one in the iteration
+    // before.
+    std::vector<std::set<int>> targets_;
+    std::vector<int> peers_;
+    std::vector<bool> changed_;
+    size_t plan_before_ = SIZE_MAX;           // the plan of these
     std::vector<double> clock_, before_;      // [ranks]: end of the iteration, and its start.
     std::vector<double> compute_, computed_;  // [ranks]: compute step, and its end.
     std::vector<double> ready_, arrived_;     // [ranks, pieces]
@@ -405,6 +433,15 @@ private:
 };
 
 }  // namespace
+
+std::vector<double> tiles_of(double row_bytes) {
+    constexpr double kTileBytes = 4 << 20;
+    std::vector<double> tiles;
+    for (double left = row_bytes; left > 0; left -= kTileBytes) {
+        tiles.push_back(std::min(left, kTileBytes));
+    }
+    return tiles;
+}
 
 const Distribution& Slowdown::of(int peers) const {
     const auto next = by_peers.upper_bound(std::max(1, peers));
@@ -416,6 +453,7 @@ Slowdown Slowdown::means() const {
     for (const auto& [peers, factors] : by_peers) {
         means.by_peers[peers] = Distribution(factors.mean());
     }
+    means.after_change = after_change;
     return means;
 }
 

@@ -42,6 +42,9 @@ struct Link {
 /// iteration, because messages to several hosts compete for links at both ends.
 struct Slowdown {
     std::map<int, Distribution> by_peers{{1, Distribution(1.0)}};  ///< Has the key 1.
+    /// A further factor in iterations in which the host sends to none of the hosts to which it sent
+    /// in the iteration before: a connection that was idle must find its rate again.
+    double after_change = 1;
 
     /// Returns the factors of the largest number of peers that is at most `peers`.
     const Distribution& of(int peers) const;
@@ -70,6 +73,10 @@ struct Bucket {
     /// Share of the compute step after which its gradient is complete, 0 to 1, ascending.
     double ready;
 };
+
+/// Returns the bytes of the pieces in which the program exchanges a whole row (the tiles of
+/// arena::Layout).
+std::vector<double> tiles_of(double row_bytes);
 
 /// The costs of one rank's iteration.
 struct Work {

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <utility>
 
 #include "base/error.hpp"
+#include "predict/fit_links.hpp"
 #include "predict/prediction.hpp"
 
 namespace dbench::predict {
@@ -11,7 +13,6 @@ namespace {
 
 // Links that are assumed if none were measured: 10 Gb/s Ethernet between hosts, and memory inside.
 constexpr Link kAssumedRemote{50e-6, 1.25e9}, kAssumedLocal{2e-6, 4e9};
-constexpr double kTileBytes = 4 << 20;  // arena::Layout::tiles
 
 std::string rate_text(const Link& link) {
     char text[80];
@@ -34,27 +35,6 @@ double crowding(int ranks, int threads, int cores) {
 
 bool links_vary(const Calibration& c, const Site& site) {
     return c.has_remote && c.exchange.bytes > 0 && !site.bandwidth;
-}
-
-// Returns by which factor exchanges, in which a rank sends at most one row to another host, took
-// longer than the links of the calibration say.
-Distribution slowdown_of(const Exchange& exchange, const Calibration& c) {
-    const double expected =
-        c.remote.latency + std::max(exchange.bytes / c.uplink, c.row_bytes() / c.remote.bandwidth);
-    return exchange.seconds.scaled(1 / expected);
-}
-
-// Returns the slowdown of a network in which exchanges with one other host at a time are slowed
-// down by `one_peer`. Exchanges with several hosts vary alike. Their medians are longer by as much
-// as those of the calibration: a mean of its few exchanges would depend on rare pauses.
-Slowdown slowdown_of_network(const Distribution& one_peer, const Calibration& c) {
-    Slowdown slowdown;
-    slowdown.by_peers[1] = one_peer;
-    const double alone = slowdown_of(c.exchange, c).at(0.5);
-    for (const auto& [peers, exchange] : c.exchanges_with_several) {
-        slowdown.by_peers[peers] = one_peer.scaled(slowdown_of(exchange, c).at(0.5) / alone);
-    }
-    return slowdown;
 }
 
 void set_network(const Calibration& c, const Site& site, Network& network,
@@ -146,10 +126,7 @@ void apply(const Calibration& c, const Site& site, Plan& plan,
             "measure the orders.");
     }
     work.rows_per_rank = site.replicas_per_rank;
-    work.tiles.clear();
-    for (double left = c.row_bytes(); left > 0; left -= kTileBytes) {
-        work.tiles.push_back(std::min(left, kTileBytes));
-    }
+    work.tiles = tiles_of(c.row_bytes());
     plan.gpus = c.subject.device != "cpu";
     assumptions.push_back(
         "Compute steps of different ranks and iterations are independent of each other.");
@@ -157,11 +134,9 @@ void apply(const Calibration& c, const Site& site, Plan& plan,
     plan.network.slowdown = {};
     plan.slowdowns.clear();
     if (!links_vary(c, site)) return;
-    plan.network.slowdown = slowdown_of_network(slowdown_of(c.exchange, c), c);
-    for (const auto& [order, costs] : c.orders) {
-        if (costs.exchange.bytes == 0) continue;
-        plan.slowdowns[order] = slowdown_of_network(slowdown_of(costs.exchange, c), c);
-    }
+    LinkFit fit = fit_slowdowns(c);
+    plan.network.slowdown = std::move(fit.network);
+    plan.slowdowns = std::move(fit.orders);
 }
 
 }  // namespace dbench::predict

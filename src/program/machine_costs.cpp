@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 
 #include "algorithms/step/timers.hpp"
 #include "arena/kernels.hpp"
@@ -131,13 +132,14 @@ double median_of_ranks(comm::World& world, std::vector<double> values) {
 
 // Returns the times of iterations in the order combine_while_adapt as exchanges, on rank 0, if
 // messages decided how long the iterations took: they show how links vary while ranks compute.
-// `bytes` are those that a host sends in an iteration.
+// `bytes` are those that a host sends in an iteration. The last iteration does not count, because
+// it sends nothing for a next one.
 predict::Exchange exchange_if_link_bound(comm::World& world,
                                          const std::vector<algorithms::Times>& times,
                                          double bytes) {
     constexpr double kLeastWaiting = 0.1;  // of the step, on every rank
     std::vector<double> steps, waiting;
-    for (const algorithms::Times& each : times) {
+    for (const algorithms::Times& each : std::span(times).first(times.size() - 1)) {
         steps.push_back(each[algorithms::Time::step]);
         waiting.push_back(each[algorithms::Time::wait] / steps.back());
     }
@@ -203,6 +205,28 @@ predict::OrderCosts measure_order(comm::World& world, const RunArguments& argume
         costs.exchange = exchange_if_link_bound(world, measured.times, crossing * row);
     }
     return costs;
+}
+
+// Measures iterations in the order combine_while_adapt, in most of which a host exchanges a row
+// with another host than before. Sets `changing` of `costs`, the order's costs, on rank 0. Does
+// nothing unless messages decide how long iterations take, each host has one replica,
+// and the number of hosts is even and at least four: otherwise hosts would send different numbers
+// of rows. Collective. Throws UserError on all ranks.
+void measure_changing(comm::World& world, const RunArguments& arguments, double seconds,
+                      int64_t batch, const predict::Calibration& c, predict::OrderCosts& costs) {
+    const int hosts = world.size();
+    if (c.ranks_per_host() > 1 || hosts < 4 || hosts % 2 == 1) return;
+    std::vector<double> bound{costs.exchange.bytes};  // 0 except on rank 0
+    world.sum(bound);
+    if (bound[0] == 0) return;
+    const PreparedRun run =
+        prepare(world, arguments,
+                settings_of(R"({"type": "dsgd", "order": "combine_while_adapt"})",
+                            predict::kChangingGraph, batch));
+    if (run.placement.replicas != hosts) return;
+    const train::StepMeasurement measured =
+        measure_iterations(world, run, seconds, "with changing hosts");
+    costs.changing = exchange_if_link_bound(world, measured.times, run.session->row_bytes());
 }
 
 // Returns the seconds per byte of a weighted sum of three rows, while all ranks compute one. Throws
@@ -299,7 +323,11 @@ predict::Calibration measure_costs(comm::World& world, const RunArguments& argum
         for (const auto& [order, name] : predict::kMeasuredOrders) {
             if (!orders) break;
             try {
-                c.orders[order] = measure_order(world, arguments, order, name, each / 2, batch, c);
+                predict::OrderCosts costs =
+                    measure_order(world, arguments, order, name, each / 2, batch, c);
+                if (order == predict::Order::combine_while_adapt)
+                    measure_changing(world, arguments, each / 2, batch, c, costs);
+                c.orders[order] = costs;
             } catch (const base::UserError& error) {
                 c.assumptions.push_back(std::string("The order ") + name + " was not measured (" +
                                         error.what() + ").");

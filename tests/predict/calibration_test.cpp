@@ -17,7 +17,7 @@ Calibration example() {
     Calibration c;
     c.subject = {"a processor", 8, "cpu", 1, {{"type", "mlp"}, {"parameters", 2500000}}, "float32",
                  "0.1.0 (abc)"};
-    c.hosts = {"a", "a", "b", "b"};
+    c.hosts = {"a", "a", "b", "b", "c", "c"};
     c.compute = Distribution::of_samples({0.1, 0.2, 0.4});
     c.samples = 3;
     c.update = 0.01;
@@ -29,9 +29,11 @@ Calibration example() {
     c.local = {1e-6, 5e9};
     c.remote = {2e-5, 1e9};
     c.uplink = 1.5e9;
-    c.exchange = {20e6, Distribution::of_samples({0.02, 0.03, 0.04})};
-    c.exchanges_with_several[2] = {40e6, Distribution::of_samples({0.07, 0.09, 0.9})};
-    c.orders[Order::combine_while_adapt].exchange = {10e6, Distribution(0.05)};
+    c.exchange = {20e6, Distribution(0.03)};
+    c.exchanges_with_several[2] = {40e6, Distribution(0.09)};
+    OrderCosts& costs = c.orders[Order::combine_while_adapt];
+    costs.exchange = {10e6, Distribution(0.5)};
+    costs.changing = {10e6, Distribution(0.6)};
     c.assumptions = {"A sentence."};
     return c;
 }
@@ -114,6 +116,13 @@ TEST_CASE("Quantiles, mean and variance of a distribution") {
     CHECK(Distribution::of_samples({5}).variance() == 0);
 }
 
+TEST_CASE("A narrowed distribution keeps its center") {
+    const Distribution wide = Distribution::of_samples({0.5, 1, 3}), narrow = wide.narrowed(1, 0.5);
+    CHECK(narrow.at(0) == 0.75);
+    CHECK(narrow.at(0.5) == 1);
+    CHECK(narrow.at(1) == 2);
+}
+
 TEST_CASE("Each order has its own costs, and those that were not measured have similar ones") {
     Calibration c = example();
     CHECK(costs_of(c, Order::adapt_then_combine).passes.update == 0.02);
@@ -179,18 +188,18 @@ TEST_CASE("Links vary in a plan as they did in the calibration") {
         });
     };
     CHECK_FALSE(does_not_vary());
-    // Two ranks of a host sent a row of 10 MB each at 1.5 GB/s together.
-    CHECK(plan.network.slowdown.of(1).at(0.5) == Approx(0.03 / (20e6 / 1.5e9 + c.remote.latency)));
+    // Two ranks of a host sent a row of 10 MB each at 1.5 GB/s together. With two hosts at once
+    // they sent twice as much, in three times as many seconds.
+    const Slowdown& alone = plan.network.slowdown;
+    CHECK(alone.of(1).mean() == Approx(0.03 / (20e6 / 1.5e9)).epsilon(0.01));
+    CHECK(alone.of(2).mean() == Approx(0.09 / (40e6 / 1.5e9)).epsilon(0.01));
+    CHECK(alone.after_change == 1);
     CHECK(plan.slowdowns.size() == 1);
-    CHECK(plan.slowdowns.at(Order::combine_while_adapt).of(1).mean() ==
-          Approx(0.05 / (10e6 / 1e9 + c.remote.latency)));  // one row, at 1 GB/s
-    // Two hosts at once: two rows of each rank, and the median counts.
-    const double more =
-        0.09 / (40e6 / 1.5e9 + c.remote.latency) * (20e6 / 1.5e9 + c.remote.latency) / 0.03;
-    CHECK(plan.network.slowdown.of(2).at(1) ==
-          Approx(more * 0.04 / (20e6 / 1.5e9 + c.remote.latency)));
-    CHECK(plan.slowdowns.at(Order::combine_while_adapt).of(2).mean() ==
-          Approx(more * 0.05 / (10e6 / 1e9 + c.remote.latency)));
+    const Slowdown& own = plan.slowdowns.at(Order::combine_while_adapt);
+    CHECK(own.of(1).mean() > 20);
+    // The delay is that of one row, while there are two; all of it grows by 0.09 / 2 / 0.03.
+    CHECK(own.of(2).mean() == Approx(1.5 * (1 + (own.of(1).mean() - 1) / 2)).epsilon(0.01));
+    CHECK(own.after_change > 1.1);
     const auto assumed = [&](const std::string& text) {
         return std::any_of(assumptions.begin(), assumptions.end(), [&](const std::string& each) {
             return each.find(text) != std::string::npos;
@@ -218,8 +227,51 @@ TEST_CASE("Links vary in a plan as they did in the calibration") {
     CHECK(to_json(c).at("links").at("exchange").is_null());
     c = example();
     c.exchanges_with_several.clear();
+    base::Json earlier = to_json(c);
+    earlier["orders"]["combine_while_adapt"].erase("changing_exchange");
+    c = calibration_of(earlier, "earlier.json");
     CHECK_FALSE(does_not_vary());
+    CHECK(plan.slowdowns.at(Order::combine_while_adapt).after_change == 1);
     CHECK(plan.network.slowdown.by_peers.size() == 1);
+}
+
+TEST_CASE("The simulated exchanges of a calibration take as long as the measured ones") {
+    Calibration c = example();
+    c.hosts = {"a", "b", "c", "d"};
+    c.uplink = c.remote.bandwidth;
+    c.exchange = {10e6, Distribution::of_samples({0.02, 0.03, 0.04})};
+    c.exchanges_with_several[2] = {20e6, Distribution::of_samples({0.07, 0.08, 0.3})};
+    OrderCosts& costs = c.orders[Order::combine_while_adapt];
+    costs.exchange = {10e6, Distribution::of_samples({0.3, 0.4, 0.5})};
+    costs.changing = {10e6, Distribution::of_samples({0.3, 0.5, 0.7})};
+    Site site;
+    site.host = {0, 1, 2, 3};
+    Plan plan;
+    std::vector<std::string> assumptions;
+    apply(c, site, plan, assumptions);
+    const auto step = [&](const Work& work, const Slowdown& slowdown, const char* graph,
+                          Order order) {
+        Network network = plan.network;
+        network.slowdown = slowdown;
+        const auto schedule = graphs::make_graph(graph, {4, 7});
+        return simulate(work, network, plan_rounds(*schedule, {4, 4}, 1000), order, 1000, 3).mean();
+    };
+    Work work;
+    work.compute = Distribution(0.0);
+    work.buckets = {{10e6, 1.0}};
+    const Slowdown& alone = plan.network.slowdown;
+    CHECK(step(work, alone, "one_way_ring", Order::adapt_then_combine) ==
+          Approx(0.03).epsilon(0.03));
+    CHECK(step(work, alone, "exponential", Order::adapt_then_combine) ==
+          Approx(c.exchanges_with_several[2].seconds.mean()).epsilon(0.03));
+    work = plan.work;
+    work.passes = costs.passes;
+    work.compute = costs.compute;
+    work.sent_in_compute = costs.sent;
+    const Slowdown& own = plan.slowdowns.at(Order::combine_while_adapt);
+    CHECK(step(work, own, "one_way_ring", Order::combine_while_adapt) == Approx(0.4).epsilon(0.03));
+    CHECK(step(work, own, "random_matching", Order::combine_while_adapt) ==
+          Approx(0.5).epsilon(0.03));
 }
 
 TEST_CASE("The fastest graph has a name, or is within noise") {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.hpp"
+#include "base/quantile.hpp"
 #include "catch.hpp"
 #include "graphs/schedule.hpp"
 #include "predict/simulator.hpp"
@@ -125,7 +126,7 @@ TEST_CASE("Links that vary prolong messages, and computation hides what it can")
     CHECK(exposed.mean() > kCompute + mean * message);  // and for ranks that wait themselves
     std::vector<double> steps = exposed.step;
     std::sort(steps.begin(), steps.end());
-    CHECK(quantile(steps, 0.95) > kCompute + 3 * message);
+    CHECK(base::quantile(steps, 0.95) > kCompute + 3 * message);
     // The members of an all-reduce wait for each other: one draw counts, not the largest of six.
     CHECK(simulate(work, network, all, Order::all_reduce, 4000, 1).mean() ==
           Approx(kCompute + 2 * 5 / 6. * mean * message).epsilon(0.02));
@@ -169,6 +170,34 @@ TEST_CASE("Messages to several hosts at once have a slowdown of their own") {
     CHECK(network.slowdown.of(4).mean() == 2);
     CHECK(network.slowdown.of(0).mean() == 1.5);
     CHECK(network.slowdown.of(9).mean() == 3);
+}
+
+TEST_CASE("Messages of a host that sends to other hosts than before have a further slowdown") {
+    const double bandwidth = 10e6, message = kRow / bandwidth;
+    Network network = apart(6, bandwidth);
+    network.slowdown.after_change = 2;
+    const auto exposed = [&](const Rounds& rounds, Order order = Order::adapt_then_combine) {
+        return (step(plain_work(), network, rounds, order) - kCompute) / message;
+    };
+    CHECK(exposed(rounds_of("\"one_way_ring\"", 6)) == Approx(1));
+    CHECK(exposed(rounds_of("\"ring\"", 6)) == Approx(2));
+    CHECK(exposed(plan_all_reduce({6, 6}), Order::all_reduce) == Approx(2 * 5 / 6.));
+    CHECK(exposed(rounds_of("\"alternating_ring\"", 6)) == Approx(2));
+    CHECK(exposed(rounds_of("\"one_peer_exponential\"", 6)) == Approx(2));
+    network.slowdown = network.slowdown.means();
+    CHECK(exposed(rounds_of("\"one_peer_exponential\"", 6)) == Approx(2));
+    // Two hosts have no other host to change to: two messages of factor 1 share each uplink.
+    network.host = {0, 1, 0, 1};
+    CHECK(exposed(rounds_of("\"alternating_ring\"", 4)) == Approx(2));
+    // A host that sends to one of its hosts again keeps a connection busy: the exponential graph
+    // with eight replicas sends to three hosts, of which the ring's is one.
+    network = apart(8, bandwidth);
+    Rounds mixed = rounds_of("\"one_way_ring\"", 8);
+    mixed.plans.push_back(rounds_of("\"exponential\"", 8).plans.front());
+    mixed.plan_of = {0, 1};
+    const double constant = exposed(mixed);
+    network.slowdown.after_change = 2;
+    CHECK(exposed(mixed) == constant);
 }
 
 TEST_CASE("Weighted sums cost a pass over own and neighbours' rows") {

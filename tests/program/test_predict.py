@@ -67,11 +67,11 @@ def test_the_variation_of_links_between_hosts_is_measured(dbench, tmp_path):
     rate = "200mbit"
     if reason := hosts.why_not(rate):
         pytest.skip(reason)
-    spec = dbench.spec(replicas=3, model={"type": "mlp", "hidden": [256]}, implementation=None,
+    spec = dbench.spec(replicas=4, model={"type": "mlp", "hidden": [256]}, implementation=None,
                        graph="ring", algorithm={"type": "dsgd", "order": "combine_while_adapt"})
     costs = dbench.folder / "costs.json"
-    with hosts.Hosts(3, rate) as emulated:
-        words = emulated.launcher(mpirun(3), 3, tmp_path)
+    with hosts.Hosts(4, rate) as emulated:
+        words = emulated.launcher(mpirun(4), 4, tmp_path)
         subprocess.run([*words, PROGRAM, "calibrate", dbench.folder / spec, "--output", costs,
                         "--quiet", *BRIEF], check=True, timeout=120)
     found = json.loads(costs.read_text())
@@ -93,6 +93,21 @@ def test_the_variation_of_links_between_hosts_is_measured(dbench, tmp_path):
     costs.write_text(json.dumps(found))
     slower = predicted(dbench, spec, "--calibration", "costs.json")
     assert slower["graphs"][0]["step_time_mean"] > 1.5 * varied["graphs"][0]["step_time_mean"]
+    order = found["orders"]["combine_while_adapt"]
+    changing = order["changing_exchange"]
+    assert changing["bytes"] == row
+    assert 0.5 < np.mean(changing["quantiles"]) / (row / uplink) < 5
+
+    def other_hosts_each_time():
+        costs.write_text(json.dumps(found))
+        graph = predicted(dbench, spec, "--calibration", "costs.json", "--graphs",
+                          "alternating_ring")["graphs"]
+        [each] = [g for g in graph if (g["name"], g["order"]) == (
+            "alternating_ring", "combine_while_adapt")]
+        return each["step_time_mean"]
+    before = other_hosts_each_time()
+    changing["quantiles"] = [3 * seconds for seconds in changing["quantiles"]]
+    assert other_hosts_each_time() > 1.5 * before
     found["links"]["exchange"] = None
     costs.write_text(json.dumps(found))
     constant = predicted(dbench, spec, "--calibration", "costs.json")

@@ -71,8 +71,8 @@ Json exchange_json(const Exchange& exchange) {
 
 Exchange read_exchange(const Reader& exchange) {
     const std::string where = exchange.where() + "/quantiles";
-    const Exchange found{exchange.positive("bytes"),
-                         Distribution::from_json(exchange.member("quantiles"), where)};
+    Exchange found{exchange.positive("bytes"),
+                   Distribution::from_json(exchange.member("quantiles"), where)};
     if (found.seconds.at(0) <= 0) Reader::fail(where, "has an exchange that took no time");
     return found;
 }
@@ -158,9 +158,9 @@ OrderCosts costs_of(const Calibration& c, Order order) {
     OrderCosts costs{{c.update, c.seconds_per_byte}, c.compute};
     const auto similar = c.orders.find(Order::adapt_then_combine);
     if (similar == c.orders.end()) return costs;
-    costs.passes.compute_per_byte = similar->second.passes.compute_per_byte;
+    costs.row_costs.compute_per_byte = similar->second.row_costs.compute_per_byte;
     if (order == Order::combine_then_adapt) {
-        costs.passes.seconds_per_byte = similar->second.passes.seconds_per_byte;
+        costs.row_costs.seconds_per_byte = similar->second.row_costs.seconds_per_byte;
     }
     return costs;
 }
@@ -171,9 +171,9 @@ Json to_json(const Calibration& c) {
         const auto found = c.orders.find(order);
         if (found == c.orders.end()) continue;
         const OrderCosts& costs = found->second;
-        orders[name] = {{"update", costs.passes.update},
-                        {"seconds_per_byte", costs.passes.seconds_per_byte},
-                        {"compute_per_byte", costs.passes.compute_per_byte},
+        orders[name] = {{"update", costs.row_costs.update},
+                        {"seconds_per_byte", costs.row_costs.seconds_per_byte},
+                        {"compute_per_byte", costs.row_costs.compute_per_byte},
                         {"sent", costs.sent},
                         {"compute", costs.compute.to_json()},
                         {"exchange", exchange_json(costs.exchange)},

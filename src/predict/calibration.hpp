@@ -39,7 +39,10 @@ inline constexpr std::pair<Order, const char*> kMeasuredOrders[] = {
     {Order::adapt_then_combine, "adapt_then_combine"},
     {Order::combine_while_adapt, "combine_while_adapt"}};
 
-/// The graph on which a calibration measures exchanges that often change the other host.
+/// The graph on which a calibration measures the orders. A replica sends to the next one, so that a
+/// rank reads as many rows as it sends.
+inline constexpr const char* kGraphOfOrders = "one_way_ring";
+/// The graph on which it measures exchanges that often change the other host.
 inline constexpr const char* kChangingGraph = "random_matching";
 
 /// Exchanges between hosts, one after another. They show how links vary.
@@ -50,7 +53,7 @@ struct Exchange {
 
 /// The costs of iterations in one order.
 struct OrderCosts {
-    Passes passes;
+    RowCosts row_costs;
     Distribution compute;  ///< Seconds without update and exchange.
     double sent = 0;       ///< Bytes that a rank sent as messages in these iterations.
     /// The exchanges of these iterations, if messages decided how long the iterations took.

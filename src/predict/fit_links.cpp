@@ -29,6 +29,14 @@ Rounds shifted(int ranks, const std::vector<int>& shifts) {
     return {{plan}, {0}};
 }
 
+// Returns the iterations of a calibration on a graph.
+Rounds rounds_on(const char* graph, const Calibration& c) {
+    const auto ranks = static_cast<int>(c.hosts.size());
+    const auto replicas = static_cast<int>(c.replicas_per_rank * ranks);
+    return plan_rounds(*graphs::make_graph(graph, {replicas, kSeed}), {replicas, ranks},
+                       kIterations);
+}
+
 // Returns the links and hosts of a calibration.
 Network network_of(const Calibration& c) {
     Network network;
@@ -48,7 +56,7 @@ Work work_of(const OrderCosts& costs, const Calibration& c) {
     Work work;
     work.compute = costs.compute;
     work.sent_in_compute = costs.sent;
-    work.passes = costs.passes;
+    work.row_costs = costs.row_costs;
     work.buckets = c.buckets;
     work.tiles = tiles_of(c.row_bytes());
     work.rows_per_rank = c.replicas_per_rank;
@@ -113,9 +121,7 @@ Distribution with_several(const Distribution& one_peer, int peers, const Exchang
 // shorter.
 double fit_change(const OrderCosts& costs, const Slowdown& slowdown, Network network, Order order,
                   const Calibration& c) {
-    const int hosts = static_cast<int>(c.hosts.size());
-    const auto graph = graphs::make_graph(kChangingGraph, {hosts, kSeed});
-    const Rounds rounds = plan_rounds(*graph, {hosts, hosts}, kIterations);
+    const Rounds rounds = rounds_on(kChangingGraph, c);
     network.slowdown = slowdown;
     return fitted(costs.changing.seconds.mean(), 1, 4, [&](double factor) {
         network.slowdown.after_change = factor;
@@ -126,7 +132,6 @@ double fit_change(const OrderCosts& costs, const Slowdown& slowdown, Network net
 }  // namespace
 
 LinkFit fit_slowdowns(const Calibration& c) {
-    const int ranks = static_cast<int>(c.hosts.size());
     const Network network = network_of(c);
     LinkFit fit;
     fit.network.by_peers[1] = fit_alone(c.exchange, 1, network, c);
@@ -137,8 +142,8 @@ LinkFit fit_slowdowns(const Calibration& c) {
         if (costs.exchange.bytes == 0) continue;
         Slowdown& slowdown = fit.orders[order];
         Distribution& one_peer = slowdown.by_peers[1];
-        one_peer = fit_exchange(costs.exchange, 1, work_of(costs, c), network, shifted(ranks, {1}),
-                                order, c);
+        one_peer = fit_exchange(costs.exchange, 1, work_of(costs, c), network,
+                                rounds_on(kGraphOfOrders, c), order, c);
         for (const auto& [peers, exchange] : c.exchanges_with_several) {
             slowdown.by_peers[peers] = with_several(one_peer, peers, exchange, c);
         }
@@ -146,6 +151,11 @@ LinkFit fit_slowdowns(const Calibration& c) {
             slowdown.after_change = fit_change(costs, slowdown, network, order, c);
         }
     }
+    // All-reduces begin during backward, too, and rows of combine_then_adapt after a pause.
+    const auto similar = fit.orders.find(Order::adapt_then_combine);
+    if (similar == fit.orders.end()) return fit;
+    const Slowdown slowdown = similar->second;
+    fit.orders[Order::all_reduce] = fit.orders[Order::combine_then_adapt] = slowdown;
     return fit;
 }
 

@@ -14,8 +14,9 @@
 namespace dbench::predict {
 
 struct LinkFit {
-    Slowdown network;                  ///< While nothing is computed.
-    std::map<Order, Slowdown> orders;  ///< Of the orders whose own exchanges were measured.
+    Slowdown network;  ///< While nothing is computed.
+    /// For the orders whose own exchanges were measured, and for similar orders.
+    std::map<Order, Slowdown> orders;
 };
 
 /// Returns the slowdowns of a calibration with `exchange`, for the links between its hosts.

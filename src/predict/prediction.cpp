@@ -31,7 +31,7 @@ int64_t affordable(const Plan& plan, const Rounds& rounds) {
 double exchange_alone(const Plan& plan, const Rounds& rounds, double rows) {
     Work work = plan.work;
     work.compute = Distribution(0);
-    work.passes.update = 0;
+    work.row_costs.update = 0;
     work.delay = nullptr;
     work.wire *= rows;
     work.tiles.clear();
@@ -98,7 +98,7 @@ Forecast forecast(const Plan& plan, const Candidate& candidate) {
                               : plan_all_reduce(plan.placement);
     Work work = plan.work;
     if (const auto own = plan.orders.find(candidate.simulated); own != plan.orders.end()) {
-        work.passes = own->second.passes;
+        work.row_costs = own->second.row_costs;
         work.compute = own->second.compute;
         work.sent_in_compute = own->second.sent;
     }

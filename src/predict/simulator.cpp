@@ -98,7 +98,7 @@ public:
         }
         double exposed = 0;
         for (int r = 0; r < ranks_; ++r) {
-            exposed += seconds(r) - compute_[index(r)] - work_.passes.update;
+            exposed += seconds(r) - compute_[index(r)] - work_.row_costs.update;
         }
         return exposed / ranks_;
     }
@@ -117,12 +117,12 @@ private:
         const auto share = [&](double bytes) { return all > 0 ? bytes / all : 0; };
         if (whole) {
             for (const double bytes : work_.tiles) {
-                pieces_.push_back({bytes, 1, work_.passes.update * share(bytes)});
+                pieces_.push_back({bytes, 1, work_.row_costs.update * share(bytes)});
             }
         } else {
             for (const Bucket& bucket : work_.buckets) {
                 pieces_.push_back(
-                    {bucket.bytes, bucket.ready, work_.passes.update * share(bucket.bytes)});
+                    {bucket.bytes, bucket.ready, work_.row_costs.update * share(bucket.bytes)});
             }
         }
         DBENCH_EXPECT(!pieces_.empty());
@@ -137,9 +137,10 @@ private:
         set_targets(rounds_.plans[plan]);
         for (size_t h = 0; h < targets_.size(); ++h) {
             const std::set<int>&last = before[h], &now = targets_[h];
-            changed_[h] =
-                !last.empty() && !now.empty() &&
-                std::none_of(now.begin(), now.end(), [&](int host) { return last.contains(host); });
+            changed_[h] = !last.empty() && !now.empty() &&
+                          std::none_of(now.begin(), now.end(), [&](int host) {
+                              return last.contains(host) || before[index(host)].empty();
+                          });
         }
     }
 
@@ -172,9 +173,9 @@ private:
     // The seconds by which a rank's messages prolong its compute step; negative if it sends less
     // than when that was measured.
     double prolonged(const RoundPlan& plan, int rank) const {
-        if (work_.passes.compute_per_byte == 0) return 0;
+        if (work_.row_costs.compute_per_byte == 0) return 0;
         const double more = bytes_in_messages(plan, rank) - work_.sent_in_compute;
-        return std::max(-compute_[index(rank)], more * work_.passes.compute_per_byte);
+        return std::max(-compute_[index(rank)], more * work_.row_costs.compute_per_byte);
     }
 
     // The bytes that a rank sends as messages in an iteration; rows that are read in place are
@@ -192,7 +193,7 @@ private:
         double rows = plan.rows_read[index(rank)];
         if (rows == 0) return 0;
         if (order_ != Order::combine_while_adapt) rows += 2 * work_.rows_per_rank;
-        return rows * piece.bytes * work_.passes.seconds_per_byte;
+        return rows * piece.bytes * work_.row_costs.seconds_per_byte;
     }
 
     // The seconds of a member's arithmetic in an all-reduce of m ranks: it adds its share of m
@@ -201,7 +202,7 @@ private:
         if (members == 0) return 0;
         const double m = members;
         const double passes = std::min(m + 1, 3 + 1 / m) + 2 * (work_.rows_per_rank - 1);
-        return passes * piece.bytes * work_.passes.seconds_per_byte;
+        return passes * piece.bytes * work_.row_costs.seconds_per_byte;
     }
 
     // Moves a piece of a rank's rows, which can leave at `time`, to the rank's neighbours. Messages
@@ -330,7 +331,7 @@ private:
                 ready_[at(r, k)] =
                     clock_[index(r)] + compute_[index(r)] * pieces_[k].ready + updated;
             }
-            computed_[index(r)] = clock_[index(r)] + compute_[index(r)] + work_.passes.update;
+            computed_[index(r)] = clock_[index(r)] + compute_[index(r)] + work_.row_costs.update;
         }
         exchange(plan);
         finish(plan, false);
@@ -371,7 +372,7 @@ private:
         exchange(plan);
         finish(plan, false);
         for (int r = 0; r < ranks_; ++r)
-            clock_[index(r)] += compute_[index(r)] + work_.passes.update;
+            clock_[index(r)] += compute_[index(r)] + work_.row_costs.update;
     }
 
     // A rank averages with rows that have come earlier, and waits for nobody. Its own link limits
@@ -388,7 +389,7 @@ private:
                 if (network_.host[index(to)] != network_.host[index(r)]) remote += rows * bytes;
             }
             clock_[index(r)] += std::max(
-                compute_[index(r)] + work_.passes.update + mixed,
+                compute_[index(r)] + work_.row_costs.update + mixed,
                 remote * slowdown_[index(network_.host[index(r)])] / network_.remote.bandwidth);
         }
     }
@@ -417,9 +418,8 @@ private:
     std::vector<Piece> pieces_;
     std::vector<base::Random> streams_, link_streams_;  // of ranks, and of hosts
     std::vector<double> slowdown_;                      // [hosts]: of the iteration
-    // Of the iteration, for each host: other hosts to which it sends (set_targets), the number of
-    // hosts to which it sends at the same time, and whether no target was one in the iteration
-    // before.
+    // For each host in the iteration: other hosts to which it sends (set_targets), the number of
+    // hosts to which it sends at the same time, and whether it changed (Slowdown::after_change).
     std::vector<std::set<int>> targets_;
     std::vector<int> peers_;
     std::vector<bool> changed_;

@@ -23,7 +23,7 @@ enum class Order : uint8_t {
 };
 
 /// The costs of the update and of the weighted sums of a rank.
-struct Passes {
+struct RowCosts {
     double update = 0;            ///< Seconds of the update of all columns.
     double seconds_per_byte = 0;  ///< Time per byte that a weighted sum reads or writes.
     /// Seconds that the compute step becomes longer per byte sent (with as many bytes received),
@@ -43,7 +43,8 @@ struct Link {
 struct Slowdown {
     std::map<int, Distribution> by_peers{{1, Distribution(1.0)}};  ///< Has the key 1.
     /// A further factor in iterations in which the host sends to none of the hosts to which it sent
-    /// in the iteration before: a connection that was idle must find its rate again.
+    /// in the iteration before, and these hosts sent to others, too: the new connections must find
+    /// their rate while messages of the iteration before still move at both ends.
     double after_change = 1;
 
     /// Returns the factors of the largest number of peers that is at most `peers`.
@@ -83,7 +84,7 @@ struct Work {
     Distribution compute;  ///< Seconds of forward and backward and everything else.
     /// Bytes that a rank sent as messages in each iteration in which `compute` was measured.
     double sent_in_compute = 0;
-    Passes passes;                ///< Update and weighted sums.
+    RowCosts row_costs;           ///< Update and weighted sums.
     std::vector<Bucket> buckets;  ///< In the order of backward.
     std::vector<double> tiles;    ///< Bytes of the pieces in which a whole row is exchanged.
     double rows_per_rank = 1;     ///< Replicas of a rank.

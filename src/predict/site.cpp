@@ -110,12 +110,12 @@ void apply(const Calibration& c, const Site& site, Plan& plan,
     work.buckets = c.buckets;
     const auto scaled = [&](Order order) {
         OrderCosts costs = costs_of(c, order);
-        costs.passes.update *= factor;
+        costs.row_costs.update *= factor;
         costs.compute = costs.compute.scaled(factor);
         costs.sent *= site.replicas_per_rank / c.replicas_per_rank;
         return costs;
     };
-    work.passes = scaled(Order::all_reduce).passes;
+    work.row_costs = scaled(Order::all_reduce).row_costs;
     for (const Order order :
          {Order::adapt_then_combine, Order::combine_while_adapt, Order::combine_then_adapt}) {
         plan.orders[order] = scaled(order);

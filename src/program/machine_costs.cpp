@@ -29,9 +29,6 @@ constexpr int64_t kWarmUp = 3, kFewest = 20, kMost = 2000;  // iterations
 
 constexpr double kAssumedDevicePass = 1e-12;  // seconds per byte: a GPU's memory
 
-// Replicas that send to the next one: a rank reads as many rows as it sends.
-constexpr const char* kGraphOfOrders = "one_way_ring";
-
 // Returns changes that give a spec this algorithm and graph, and switch off everything except
 // iterations.
 std::vector<std::string> settings_of(const std::string& algorithm, const std::string& graph,
@@ -130,10 +127,10 @@ double median_of_ranks(comm::World& world, std::vector<double> values) {
     return mean_over_ranks(world, values[values.size() / 2]);
 }
 
-// Returns the times of iterations in the order combine_while_adapt as exchanges, on rank 0, if
-// messages decided how long the iterations took: they show how links vary while ranks compute.
-// `bytes` are those that a host sends in an iteration. The last iteration does not count, because
-// it sends nothing for a next one.
+// Returns the times of iterations as exchanges, on rank 0, if messages decided how long the
+// iterations took: they show how links vary while ranks compute. `bytes` are those that a host
+// sends in an iteration. The last iteration does not count, because in the order
+// combine_while_adapt it sends nothing for a next one.
 predict::Exchange exchange_if_link_bound(comm::World& world,
                                          const std::vector<algorithms::Times>& times,
                                          double bytes) {
@@ -158,9 +155,9 @@ predict::Exchange exchange_if_link_bound(comm::World& world,
 predict::OrderCosts measure_order(comm::World& world, const RunArguments& arguments,
                                   predict::Order order, const std::string& name, double seconds,
                                   int64_t batch, const predict::Calibration& c) {
-    const PreparedRun run = prepare(
-        world, arguments,
-        settings_of(R"({"type": "dsgd", "order": ")" + name + R"("})", kGraphOfOrders, batch));
+    const PreparedRun run = prepare(world, arguments,
+                                    settings_of(R"({"type": "dsgd", "order": ")" + name + R"("})",
+                                                predict::kGraphOfOrders, batch));
     const train::StepMeasurement measured =
         measure_iterations(world, run, seconds, "in the order " + name);
     std::vector<double> update, mixing, compute;
@@ -175,13 +172,13 @@ predict::OrderCosts measure_order(comm::World& world, const RunArguments& argume
     const double read = rounds.at(0).rows_read[static_cast<size_t>(world.rank())] * row;
     const double own = static_cast<double>(run.placement.count(world.rank())) * row;
     predict::OrderCosts costs;
-    predict::Passes& passes = costs.passes;
-    passes.update = median_of_ranks(world, update);
-    passes.seconds_per_byte = mean_over_ranks(world, c.seconds_per_byte);
+    predict::RowCosts& row_costs = costs.row_costs;
+    row_costs.update = median_of_ranks(world, update);
+    row_costs.seconds_per_byte = mean_over_ranks(world, c.seconds_per_byte);
     if (order == predict::Order::combine_while_adapt) {  // the update reads the other rows, too
-        passes.update = std::max(0.0, passes.update - read * passes.seconds_per_byte);
+        row_costs.update = std::max(0.0, row_costs.update - read * row_costs.seconds_per_byte);
     } else {
-        passes.seconds_per_byte = median_of_ranks(world, mixing) / (read + 2 * own);
+        row_costs.seconds_per_byte = median_of_ranks(world, mixing) / (read + 2 * own);
     }
     std::vector<int> host;  // of each rank: the first rank on the same host
     for (const std::string& name : c.hosts) {
@@ -193,10 +190,10 @@ predict::OrderCosts measure_order(comm::World& world, const RunArguments& argume
     const std::vector<double> all = gather_values(world, compute);
     if (world.rank() == 0) costs.compute = predict::Distribution::of_samples(all);
     if (costs.sent > 0) {
-        passes.compute_per_byte =
+        row_costs.compute_per_byte =
             std::max(0.0, costs.compute.at(0.5) - c.compute.at(0.5)) / costs.sent;
     }
-    if (order == predict::Order::combine_while_adapt && c.has_remote) {
+    if (c.has_remote) {
         int crossing = 0;  // rows from the first host to others
         for (size_t rank = 0; rank < c.hosts.size(); ++rank) {
             const std::string& next = c.hosts[(rank + 1) % c.hosts.size()];

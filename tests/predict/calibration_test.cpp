@@ -125,13 +125,13 @@ TEST_CASE("A narrowed distribution keeps its center") {
 
 TEST_CASE("Each order has its own costs, and those that were not measured have similar ones") {
     Calibration c = example();
-    CHECK(costs_of(c, Order::adapt_then_combine).passes.update == 0.02);
+    CHECK(costs_of(c, Order::adapt_then_combine).row_costs.update == 0.02);
     CHECK(costs_of(c, Order::combine_while_adapt).compute.mean() == 0.2);
-    const Passes before = costs_of(c, Order::combine_then_adapt).passes;
+    const RowCosts before = costs_of(c, Order::combine_then_adapt).row_costs;
     CHECK((before.update == 0.01 && before.seconds_per_byte == 2e-10));
     const OrderCosts sums = costs_of(c, Order::all_reduce);
-    CHECK((sums.passes.update == 0.01 && sums.passes.seconds_per_byte == 1e-10));
-    CHECK((sums.passes.compute_per_byte == 3e-10 && sums.sent == 0));
+    CHECK((sums.row_costs.update == 0.01 && sums.row_costs.seconds_per_byte == 1e-10));
+    CHECK((sums.row_costs.compute_per_byte == 3e-10 && sums.sent == 0));
     CHECK(sums.compute.mean() == c.compute.mean());
     Plan plan;
     std::vector<std::string> assumptions;
@@ -144,12 +144,12 @@ TEST_CASE("Each order has its own costs, and those that were not measured have s
     };
     CHECK(assumed() == 0);
     // A rank has two replicas, where the calibration had one.
-    CHECK(plan.orders.at(Order::adapt_then_combine).passes.update == 0.04);
+    CHECK(plan.orders.at(Order::adapt_then_combine).row_costs.update == 0.04);
     CHECK(plan.orders.at(Order::adapt_then_combine).sent == 2 * 7e6);
-    CHECK(plan.work.passes.update == 0.02);
+    CHECK(plan.work.row_costs.update == 0.02);
     c.orders.clear();  // a file of an earlier version
     CHECK(assumed() == 1);
-    CHECK(costs_of(c, Order::adapt_then_combine).passes.update == 0.01);
+    CHECK(costs_of(c, Order::adapt_then_combine).row_costs.update == 0.01);
 }
 
 TEST_CASE("A plan for other hosts says what it takes for granted") {
@@ -244,6 +244,8 @@ TEST_CASE("The simulated exchanges of a calibration take as long as the measured
     OrderCosts& costs = c.orders[Order::combine_while_adapt];
     costs.exchange = {10e6, Distribution::of_samples({0.3, 0.4, 0.5})};
     costs.changing = {10e6, Distribution::of_samples({0.3, 0.5, 0.7})};
+    OrderCosts& in_turn = c.orders[Order::adapt_then_combine];
+    in_turn.exchange = {10e6, Distribution::of_samples({0.6, 0.7, 0.8})};
     Site site;
     site.host = {0, 1, 2, 3};
     Plan plan;
@@ -264,10 +266,18 @@ TEST_CASE("The simulated exchanges of a calibration take as long as the measured
           Approx(0.03).epsilon(0.03));
     CHECK(step(work, alone, "exponential", Order::adapt_then_combine) ==
           Approx(c.exchanges_with_several[2].seconds.mean()).epsilon(0.03));
-    work = plan.work;
-    work.passes = costs.passes;
-    work.compute = costs.compute;
-    work.sent_in_compute = costs.sent;
+    const auto work_of = [&](const OrderCosts& order) {
+        Work work = plan.work;
+        work.row_costs = order.row_costs;
+        work.compute = order.compute;
+        work.sent_in_compute = order.sent;
+        return work;
+    };
+    const Slowdown& of_turns = plan.slowdowns.at(Order::adapt_then_combine);
+    CHECK(step(work_of(in_turn), of_turns, "one_way_ring", Order::adapt_then_combine) ==
+          Approx(0.7).epsilon(0.03));
+    CHECK(plan.slowdowns.at(Order::all_reduce).of(1).mean() == of_turns.of(1).mean());
+    work = work_of(costs);
     const Slowdown& own = plan.slowdowns.at(Order::combine_while_adapt);
     CHECK(step(work, own, "one_way_ring", Order::combine_while_adapt) == Approx(0.4).epsilon(0.03));
     CHECK(step(work, own, "random_matching", Order::combine_while_adapt) ==

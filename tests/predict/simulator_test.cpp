@@ -186,6 +186,13 @@ TEST_CASE("Messages of a host that sends to other hosts than before have a furth
     CHECK(exposed(rounds_of("\"one_peer_exponential\"", 6)) == Approx(2));
     network.slowdown = network.slowdown.means();
     CHECK(exposed(rounds_of("\"one_peer_exponential\"", 6)) == Approx(2));
+    // Two hosts exchange over aer. At most one of them exchanged in the iteration before.
+    const Rounds aer = rounds_of("\"aer\"", 4);
+    network = apart(4, bandwidth);
+    const double idle_before = exposed(aer);
+    network.slowdown.after_change = 2;
+    CHECK(exposed(aer) == idle_before);
+    network = apart(4, bandwidth);
     // Two hosts have no other host to change to: two messages of factor 1 share each uplink.
     network.host = {0, 1, 0, 1};
     CHECK(exposed(rounds_of("\"alternating_ring\"", 4)) == Approx(2));
@@ -202,24 +209,24 @@ TEST_CASE("Messages of a host that sends to other hosts than before have a furth
 
 TEST_CASE("Weighted sums cost a pass over own and neighbours' rows") {
     Work work = plain_work();
-    work.passes.seconds_per_byte = 1e-9;
-    work.passes.update = 0.02;
+    work.row_costs.seconds_per_byte = 1e-9;
+    work.row_costs.update = 0.02;
     const Rounds ring = rounds_of("\"ring\"", 4);
     Network network = apart(4, 1e9);
     network.host = {0, 0, 0, 0};
-    const double pass = kRow * work.passes.seconds_per_byte;
+    const double pass = kRow * work.row_costs.seconds_per_byte;
     CHECK(step(work, network, ring, Order::adapt_then_combine) ==
-          Approx(kCompute + work.passes.update + 4 * pass));
+          Approx(kCompute + work.row_costs.update + 4 * pass));
     CHECK(step(work, network, ring, Order::combine_while_adapt) ==
-          Approx(kCompute + work.passes.update + 2 * pass));
+          Approx(kCompute + work.row_costs.update + 2 * pass));
     const Outcome outcome = simulate(work, network, ring, Order::combine_while_adapt, 10, 1);
     CHECK(outcome.exposed == Approx(2 * pass));
 }
 
 TEST_CASE("Messages prolong the compute step by their bytes, and rows that are read do not") {
     Work work = plain_work();
-    work.passes.compute_per_byte = 1e-8;
-    const double each = kRow * work.passes.compute_per_byte;
+    work.row_costs.compute_per_byte = 1e-8;
+    const double each = kRow * work.row_costs.compute_per_byte;
     const Rounds ring = rounds_of("\"ring\"", 4);
     Network network = apart(4, 1e15);
     CHECK(step(work, network, ring, Order::combine_while_adapt) == Approx(kCompute + 2 * each));

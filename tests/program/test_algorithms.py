@@ -117,7 +117,7 @@ def test_every_algorithm_is_tried(dbench):
     assert {name.split()[0] for name in ALGORITHMS} | set(ASYNCHRONOUS) == names
 
 
-IMAGES = {**CNN, "replicas": 4, "length": {"iterations": 40},
+IMAGES = {**CNN, "replicas": 4, "length": {"iterations": 25},
           "optimizer": {"type": "sgd", "lr": 0.1},
           "data": {"type": "fashion_mnist", "batch_size": 16,
                    "limit": {"train": 4000, "test": 500}},

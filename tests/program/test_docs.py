@@ -124,10 +124,10 @@ def test_readme_spec_is_what_it_says():
 
 
 def test_readme_spec_learns(tmp_path):
-    """Half of its epochs are enough to see it: by chance, a tenth of the images is recognised."""
+    """A third of its epochs is enough to see it: by chance, a tenth of the images is recognised."""
     (tmp_path / "ring.json").write_text(readme_spec())
     subprocess.run([*mpirun(2), PROGRAM, "run", "ring.json", "--quiet", "--output", "ring.h5",
                     "--set", '/evaluate={"every": null, "replicas": 2}',
-                    "--set", "/length/epochs=6"], cwd=tmp_path, check=True)
+                    "--set", "/length/epochs=4"], cwd=tmp_path, check=True)
     with h5py.File(tmp_path / "ring.h5") as file:
-        assert file["evaluations/mean_accuracy"][-1] > 0.4
+        assert file["evaluations/mean_accuracy"][-1] > 0.35

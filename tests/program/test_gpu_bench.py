@@ -164,7 +164,8 @@ def test_two_ways_to_round_are_within_the_tolerance(dbench, precision):
     runs = {}
     for way in "off", "batched":
         given = dbench.folder / f"{way}.json"
-        given.write_text(json.dumps(correctness.spec("resnet20", "cpu", precision, stacking=way)))
+        given.write_text(json.dumps(correctness.spec(
+            "resnet20", "cpu", precision, stacking=way, length={"iterations": 10})))
         runs[way] = dbench.start("run", given, "--output", f"{way}.h5", "--quiet")
     for way, run in runs.items():
         assert run.wait(120) == 0, way

@@ -186,7 +186,7 @@ def test_two_runs_with_one_output(dbench):
     first = dbench.run(dbench.spec(name="a.json"))
     for _ in range(3):
         runs = [dbench.start("run", dbench.spec(name=f"{seed}.json", seed=seed, delays=[
-            {"seconds": 0.5}]), "--output", first, "--overwrite", "--quiet") for seed in (2, 3)]
+            {"seconds": 0.15}]), "--output", first, "--overwrite", "--quiet") for seed in (2, 3)]
         errors = [run.communicate(timeout=60)[1] for run in runs]
         assert sorted(run.returncode for run in runs) == [0, 2], errors
         refused = errors[[run.returncode for run in runs].index(2)]

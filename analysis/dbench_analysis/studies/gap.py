@@ -135,13 +135,18 @@ def correlation(x: np.ndarray, y: np.ndarray) -> float:
     return float(a @ b) / scale if scale > 0 else float("nan")
 
 
-def both(cells: list[np.ndarray], x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+def within_cells(cells: list[np.ndarray], x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the rank correlation of each cell; NaN for a cell of too few settings."""
+    return np.array([correlation(x[cell], y[cell]) if len(cell) >= FEWEST else np.nan
+                     for cell in cells])
+
+
+def both(cells: list[np.ndarray], within: np.ndarray, x: np.ndarray, y: np.ndarray
+         ) -> tuple[float, float]:
     """Return the rank correlation over all settings of these cells, and the mean of those within
-    each cell of enough settings."""
-    rows = np.concatenate(cells)
-    each = [correlation(x[cell], y[cell]) for cell in cells if len(cell) >= FEWEST]
-    each = [value for value in each if np.isfinite(value)]
-    return correlation(x[rows], y[rows]), float(np.mean(each)) if each else float("nan")
+    each cell (`within_cells`) that are finite."""
+    rows, finite = np.concatenate(cells), within[np.isfinite(within)]
+    return correlation(x[rows], y[rows]), float(finite.mean()) if len(finite) else float("nan")
 
 
 def interval(values: np.ndarray) -> tuple[float, float]:
@@ -162,13 +167,15 @@ def agreements(found: list[Setting], seed: int = 0) -> list[Agreement]:
     y = np.array([s.gap for s in found])
     x = {name: np.array([predictor(s) for s in found]) for name, predictor in PREDICTORS.items()}
     rng = np.random.default_rng(seed)
-    picks = [[cells[k] for k in rng.integers(0, len(cells), len(cells))]
+    picks = [rng.integers(0, len(cells), len(cells))
              for _ in range(DRAWS if len(cells) > 1 else 0)]
-    drawn = {name: np.array([both(taken, values, y) for taken in picks]).reshape(-1, 2)
+    each = {name: within_cells(cells, values, y) for name, values in x.items()}
+    drawn = {name: np.array([both([cells[k] for k in taken], each[name][taken], values, y)
+                             for taken in picks]).reshape(-1, 2)
              for name, values in x.items()}
     made = []
     for name, values in x.items():
-        over_all, within = both(cells, values, y)
+        over_all, within = both(cells, each[name], values, y)
         ahead = drawn[MODEL] - drawn[name]
         errors = np.abs(held_out(found, PREDICTORS[name]) - y)
         made.append(Agreement(

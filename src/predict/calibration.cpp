@@ -77,6 +77,33 @@ Exchange read_exchange(const Reader& exchange) {
     return found;
 }
 
+Json prolongation_json(const Prolongation& prolongation) {
+    Json all = Json::array();
+    for (const auto& [bytes, seconds] : prolongation.measured) {
+        all.push_back({{"bytes", bytes}, {"seconds", seconds}});
+    }
+    return all;
+}
+
+// Reads the prolongation of an order. Files of earlier versions have the seconds per byte.
+Prolongation prolongation_of(const Reader& order) {
+    constexpr const char* kKey = "prolongation";
+    Prolongation found;
+    if (!order.has(kKey)) {
+        const double sent = order.number("sent", 0);
+        if (sent > 0) found.measured[sent] = sent * order.number("compute_per_byte", 0);
+        return found;
+    }
+    const Json& all = order.member(kKey);
+    const std::string where = order.where() + "/" + kKey;
+    if (!all.is_array()) Reader::fail(where, "is not a list");
+    for (const Json& each : all) {
+        const Reader one(each, where);
+        found.measured[one.positive("bytes")] = one.number("seconds", -kLargest);
+    }
+    return found;
+}
+
 // Reads exchanges that files of earlier versions lack.
 Exchange exchange_of(const Reader& parent, const char* key) {
     return parent.has(key) ? read_exchange(parent.in(key)) : Exchange{};
@@ -158,7 +185,7 @@ OrderCosts costs_of(const Calibration& c, Order order) {
     OrderCosts costs{{c.update, c.seconds_per_byte}, c.compute};
     const auto similar = c.orders.find(Order::adapt_then_combine);
     if (similar == c.orders.end()) return costs;
-    costs.row_costs.compute_per_byte = similar->second.row_costs.compute_per_byte;
+    costs.row_costs.prolongation = similar->second.row_costs.prolongation;
     if (order == Order::combine_then_adapt) {
         costs.row_costs.seconds_per_byte = similar->second.row_costs.seconds_per_byte;
     }
@@ -173,7 +200,7 @@ Json to_json(const Calibration& c) {
         const OrderCosts& costs = found->second;
         orders[name] = {{"update", costs.row_costs.update},
                         {"seconds_per_byte", costs.row_costs.seconds_per_byte},
-                        {"compute_per_byte", costs.row_costs.compute_per_byte},
+                        {"prolongation", prolongation_json(costs.row_costs.prolongation)},
                         {"sent", costs.sent},
                         {"compute", costs.compute.to_json()},
                         {"exchange", exchange_json(costs.exchange)},
@@ -255,8 +282,7 @@ Calibration calibration_of(const Json& json, const std::string& path) {
         if (!file.has("orders") || !file.in("orders").has(name)) continue;
         const Reader each = file.in("orders").in(name);
         c.orders[order] = {
-            {each.number("update", 0), each.number("seconds_per_byte", 0),
-             each.number("compute_per_byte", 0)},
+            {each.number("update", 0), each.number("seconds_per_byte", 0), prolongation_of(each)},
             Distribution::from_json(each.member("compute"), each.where() + "/compute"),
             each.number("sent", 0),
             exchange_of(each, "exchange"),

@@ -173,9 +173,11 @@ private:
     // The seconds by which a rank's messages prolong its compute step; negative if it sends less
     // than when that was measured.
     double prolonged(const RoundPlan& plan, int rank) const {
-        if (work_.row_costs.compute_per_byte == 0) return 0;
-        const double more = bytes_in_messages(plan, rank) - work_.sent_in_compute;
-        return std::max(-compute_[index(rank)], more * work_.row_costs.compute_per_byte);
+        const Prolongation& prolongation = work_.row_costs.prolongation;
+        if (prolongation.measured.empty()) return 0;
+        const double more =
+            prolongation.of(bytes_in_messages(plan, rank)) - prolongation.of(work_.sent_in_compute);
+        return std::max(-compute_[index(rank)], more);
     }
 
     // The bytes that a rank sends as messages in an iteration; rows that are read in place are
@@ -441,6 +443,17 @@ std::vector<double> tiles_of(double row_bytes) {
         tiles.push_back(std::min(left, kTileBytes));
     }
     return tiles;
+}
+
+double Prolongation::of(double bytes) const {
+    std::pair<double, double> before{0, 0}, next{0, 0};  // bytes and seconds
+    double slope = 0;
+    for (const auto& point : measured) {
+        before = std::exchange(next, point);
+        slope = (next.second - before.second) / (next.first - before.first);
+        if (bytes <= next.first) return before.second + slope * (bytes - before.first);
+    }
+    return next.second + std::max(0.0, slope) * (bytes - next.first);
 }
 
 const Distribution& Slowdown::of(int peers) const {

@@ -22,13 +22,22 @@ enum class Order : uint8_t {
     asynchronous,  ///< No rank waits for another.
 };
 
+/// The seconds by which messages prolong the compute step, because the progress thread and the
+/// ranks of a host may need the same cores. Negative if ranks compute faster while others wait.
+struct Prolongation {
+    /// As measured, by the bytes that a rank sends in an iteration (and receives as well).
+    std::map<double, double> measured;
+
+    /// Returns the seconds for `bytes`. They are 0 without bytes, linear between these and what was
+    /// measured, and beyond the largest measurement they do not decrease.
+    double of(double bytes) const;
+};
+
 /// The costs of the update and of the weighted sums of a rank.
 struct RowCosts {
-    double update = 0;            ///< Seconds of the update of all columns.
-    double seconds_per_byte = 0;  ///< Time per byte that a weighted sum reads or writes.
-    /// Seconds that the compute step becomes longer per byte sent (with as many bytes received),
-    /// because the progress thread may need the same core.
-    double compute_per_byte = 0;
+    double update = 0;               ///< Seconds of the update of all columns.
+    double seconds_per_byte = 0;     ///< Time per byte that a weighted sum reads or writes.
+    Prolongation prolongation = {};  ///< Of the compute step.
 };
 
 /// A class of links between two ranks.

@@ -149,49 +149,85 @@ predict::Exchange exchange_if_link_bound(comm::World& world,
     return {bytes, predict::Distribution::of_samples(all)};
 }
 
+// Iterations of dsgd in one order on one graph.
+struct OrderTimes {
+    std::vector<algorithms::Times> times;  // of this rank
+    predict::Distribution compute;         // seconds without update and exchange; on rank 0
+    // Bytes in an iteration: a row, all rows of this rank, and the rows that it reads.
+    double row = 0, own = 0, read = 0;
+    double sent = 0;  // bytes in messages, the mean over ranks
+    int replicas = 0;
+};
+
+// Measures iterations of dsgd in the order of this name. Throws UserError on all ranks, for example
+// if there is not enough memory.
+OrderTimes time_order(comm::World& world, const RunArguments& arguments, const std::string& name,
+                      const char* graph, double seconds, int64_t batch,
+                      const predict::Calibration& c) {
+    const PreparedRun run =
+        prepare(world, arguments,
+                settings_of(R"({"type": "dsgd", "order": ")" + name + R"("})", graph, batch));
+    OrderTimes found;
+    found.times =
+        measure_iterations(world, run, seconds, "in the order " + name + " on the graph " + graph)
+            .times;
+    std::vector<double> compute;
+    for (const algorithms::Times& times : found.times) {
+        using algorithms::Time;
+        compute.push_back(times[Time::step] - times[Time::update] - times[Time::exchange]);
+    }
+    const std::vector<double> all = gather_values(world, compute);
+    if (world.rank() == 0) found.compute = predict::Distribution::of_samples(all);
+    std::vector<int> host;  // of each rank: the first rank on the same host
+    for (const std::string& each : c.hosts) {
+        host.push_back(
+            static_cast<int>(std::find(c.hosts.begin(), c.hosts.end(), each) - c.hosts.begin()));
+    }
+    const predict::Rounds rounds = predict::plan_rounds(*run.session->schedule(), run.placement, 1);
+    found.row = run.session->row_bytes();
+    found.own = static_cast<double>(run.placement.count(world.rank())) * found.row;
+    found.read = rounds.at(0).rows_read[static_cast<size_t>(world.rank())] * found.row;
+    found.sent = mean_over_ranks(
+        world, rounds.at(0).rows_in_messages(world.rank(), host, c.in_place) * found.row);
+    found.replicas = run.placement.replicas;
+    return found;
+}
+
 // Measures the update and the weighted sums of dsgd in one order, on a graph in which every replica
-// reads one row, and on rank 0 by how much messages prolong the compute step of `c`. Throws
-// UserError on all ranks, for example if there is not enough memory.
+// reads one row, and on rank 0 by how much messages prolong the compute step of `c`: those of one
+// row, and if there are three replicas or more, those of two rows. Throws UserError on all ranks,
+// for example if there is not enough memory.
 predict::OrderCosts measure_order(comm::World& world, const RunArguments& arguments,
                                   predict::Order order, const std::string& name, double seconds,
                                   int64_t batch, const predict::Calibration& c) {
-    const PreparedRun run = prepare(world, arguments,
-                                    settings_of(R"({"type": "dsgd", "order": ")" + name + R"("})",
-                                                predict::kGraphOfOrders, batch));
-    const train::StepMeasurement measured =
-        measure_iterations(world, run, seconds, "in the order " + name);
-    std::vector<double> update, mixing, compute;
-    for (const algorithms::Times& times : measured.times) {
+    const OrderTimes one =
+        time_order(world, arguments, name, predict::kGraphOfOrders, seconds, batch, c);
+    std::vector<double> update, mixing;
+    for (const algorithms::Times& times : one.times) {
         using algorithms::Time;
         update.push_back(times[Time::update]);
         mixing.push_back(times[Time::exchange] - times[Time::wait]);
-        compute.push_back(times[Time::step] - times[Time::update] - times[Time::exchange]);
     }
-    const predict::Rounds rounds = predict::plan_rounds(*run.session->schedule(), run.placement, 1);
-    const double row = run.session->row_bytes();
-    const double read = rounds.at(0).rows_read[static_cast<size_t>(world.rank())] * row;
-    const double own = static_cast<double>(run.placement.count(world.rank())) * row;
     predict::OrderCosts costs;
     predict::RowCosts& row_costs = costs.row_costs;
     row_costs.update = median_of_ranks(world, update);
     row_costs.seconds_per_byte = mean_over_ranks(world, c.seconds_per_byte);
     if (order == predict::Order::combine_while_adapt) {  // the update reads the other rows, too
-        row_costs.update = std::max(0.0, row_costs.update - read * row_costs.seconds_per_byte);
+        row_costs.update = std::max(0.0, row_costs.update - one.read * row_costs.seconds_per_byte);
     } else {
-        row_costs.seconds_per_byte = median_of_ranks(world, mixing) / (read + 2 * own);
+        row_costs.seconds_per_byte = median_of_ranks(world, mixing) / (one.read + 2 * one.own);
     }
-    std::vector<int> host;  // of each rank: the first rank on the same host
-    for (const std::string& name : c.hosts) {
-        host.push_back(
-            static_cast<int>(std::find(c.hosts.begin(), c.hosts.end(), name) - c.hosts.begin()));
-    }
-    costs.sent = rounds.at(0).rows_in_messages(world.rank(), host, c.in_place) * row;
-    costs.sent = mean_over_ranks(world, costs.sent);
-    const std::vector<double> all = gather_values(world, compute);
-    if (world.rank() == 0) costs.compute = predict::Distribution::of_samples(all);
-    if (costs.sent > 0) {
-        row_costs.compute_per_byte =
-            std::max(0.0, costs.compute.at(0.5) - c.compute.at(0.5)) / costs.sent;
+    costs.sent = one.sent;
+    costs.compute = one.compute;
+    const auto add = [&](const OrderTimes& measured) {
+        row_costs.prolongation.measured[measured.sent] =
+            measured.compute.at(0.5) - c.compute.at(0.5);
+    };
+    if (one.sent > 0) add(one);
+    if (one.sent > 0 && one.replicas > 2) {
+        const OrderTimes two =
+            time_order(world, arguments, name, predict::kGraphOfTwoRows, seconds, batch, c);
+        if (two.sent > one.sent) add(two);
     }
     if (c.has_remote) {
         int crossing = 0;  // rows from the first host to others
@@ -199,7 +235,7 @@ predict::OrderCosts measure_order(comm::World& world, const RunArguments& argume
             const std::string& next = c.hosts[(rank + 1) % c.hosts.size()];
             crossing += c.hosts[rank] == c.hosts[0] && next != c.hosts[0];
         }
-        costs.exchange = exchange_if_link_bound(world, measured.times, crossing * row);
+        costs.exchange = exchange_if_link_bound(world, one.times, crossing * one.row);
     }
     return costs;
 }

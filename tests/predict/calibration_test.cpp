@@ -23,8 +23,9 @@ Calibration example() {
     c.update = 0.01;
     c.buckets = {{6e6, 0.5}, {4e6, 1.0}};
     c.seconds_per_byte = 1e-10;
-    c.orders[Order::adapt_then_combine] = {{0.02, 2e-10, 3e-10}, Distribution(0.3), 7e6};
-    c.orders[Order::combine_while_adapt] = {{0.03, 1e-10, 4e-10}, Distribution(0.2), 8e6};
+    c.orders[Order::adapt_then_combine] = {{0.02, 2e-10, {{{7e6, 2e-3}}}}, Distribution(0.3), 7e6};
+    c.orders[Order::combine_while_adapt] = {
+        {0.03, 1e-10, {{{8e6, -4e-3}}}}, Distribution(0.2), 8e6};
     c.has_local = c.has_remote = true;
     c.local = {1e-6, 5e9};
     c.remote = {2e-5, 1e9};
@@ -131,7 +132,7 @@ TEST_CASE("Each order has its own costs, and those that were not measured have s
     CHECK((before.update == 0.01 && before.seconds_per_byte == 2e-10));
     const OrderCosts sums = costs_of(c, Order::all_reduce);
     CHECK((sums.row_costs.update == 0.01 && sums.row_costs.seconds_per_byte == 1e-10));
-    CHECK((sums.row_costs.compute_per_byte == 3e-10 && sums.sent == 0));
+    CHECK((sums.row_costs.prolongation.measured.at(7e6) == 2e-3 && sums.sent == 0));
     CHECK(sums.compute.mean() == c.compute.mean());
     Plan plan;
     std::vector<std::string> assumptions;

@@ -225,8 +225,8 @@ TEST_CASE("Weighted sums cost a pass over own and neighbours' rows") {
 
 TEST_CASE("Messages prolong the compute step by their bytes, and rows that are read do not") {
     Work work = plain_work();
-    work.row_costs.compute_per_byte = 1e-8;
-    const double each = kRow * work.row_costs.compute_per_byte;
+    const double each = 1e-8 * kRow;
+    work.row_costs.prolongation.measured = {{kRow, each}};
     const Rounds ring = rounds_of("\"ring\"", 4);
     Network network = apart(4, 1e15);
     CHECK(step(work, network, ring, Order::combine_while_adapt) == Approx(kCompute + 2 * each));
@@ -244,6 +244,20 @@ TEST_CASE("Messages prolong the compute step by their bytes, and rows that are r
     CHECK(sum.at(0).rows_in_messages(0, {0, 0, 0, 0}, true) == 0);
     work.sent_in_compute = kRow;  // the measured compute step had one row
     CHECK(step(work, network, ring, Order::combine_while_adapt) == Approx(kCompute + each));
+    work.row_costs.prolongation.measured[2 * kRow] = 3 * each;  // two rows were measured, too
+    CHECK(step(work, network, ring, Order::combine_while_adapt) == Approx(kCompute + 2 * each));
+    work.row_costs.prolongation.measured[kRow] = 10 * kCompute;  // no step takes less than no time
+    CHECK(step(work, network, ring, Order::combine_while_adapt) == Approx(0).margin(1e-6));
+}
+
+TEST_CASE("A prolongation is linear between what was measured, and does not decrease beyond it") {
+    CHECK(Prolongation{}.of(5) == 0);
+    const Prolongation one{{{10, 2.0}}};
+    CHECK((one.of(0) == 0 && one.of(5) == 1 && one.of(10) == 2 && one.of(30) == 6));
+    const Prolongation two{{{10, 2.0}, {20, 3.0}}};
+    CHECK((two.of(5) == 1 && two.of(15) == 2.5 && two.of(20) == 3 && two.of(40) == 5));
+    const Prolongation less{{{10, 2.0}, {20, 1.0}}};
+    CHECK((less.of(15) == 1.5 && less.of(20) == 1 && less.of(40) == 1));
 }
 
 TEST_CASE("An all-reduce waits for the maximum of exponential compute steps") {

@@ -42,9 +42,9 @@ inline constexpr std::pair<Order, const char*> kMeasuredOrders[] = {
 /// The graph on which a calibration measures the orders. A replica sends to the next one, so that a
 /// rank reads as many rows as it sends.
 inline constexpr const char* kGraphOfOrders = "one_way_ring";
-/// The graph on which it measures how the compute step grows with the number of messages. A replica
-/// sends to both neighbours.
-inline constexpr const char* kGraphOfTwoRows = "ring";
+/// The graph on which it measures how the compute step grows with the number of rows. A replica
+/// sends to log2(n) others, rounded up.
+inline constexpr const char* kGraphOfSeveralRows = "exponential";
 /// The graph on which it measures exchanges that often change the other host.
 inline constexpr const char* kChangingGraph = "random_matching";
 

@@ -456,6 +456,14 @@ double Prolongation::of(double bytes) const {
     return next.second + std::max(0.0, slope) * (bytes - next.first);
 }
 
+Prolongation Prolongation::scaled(double replicas) const {
+    Prolongation found;
+    for (const auto& [bytes, seconds] : measured) {
+        found.measured[replicas * bytes] = replicas * seconds;
+    }
+    return found;
+}
+
 const Distribution& Slowdown::of(int peers) const {
     const auto next = by_peers.upper_bound(std::max(1, peers));
     return std::prev(next)->second;

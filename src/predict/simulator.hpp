@@ -31,6 +31,8 @@ struct Prolongation {
     /// Returns the seconds for `bytes`. They are 0 without bytes, linear between these and what was
     /// measured, and beyond the largest measurement they do not decrease.
     double of(double bytes) const;
+    /// Returns the prolongation of ranks with `replicas` times as many replicas.
+    Prolongation scaled(double replicas) const;
 };
 
 /// The costs of the update and of the weighted sums of a rank.

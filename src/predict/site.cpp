@@ -112,7 +112,9 @@ void apply(const Calibration& c, const Site& site, Plan& plan,
         OrderCosts costs = costs_of(c, order);
         costs.row_costs.update *= factor;
         costs.compute = costs.compute.scaled(factor);
-        costs.sent *= site.replicas_per_rank / c.replicas_per_rank;
+        const double more = site.replicas_per_rank / c.replicas_per_rank;
+        costs.sent *= more;
+        costs.row_costs.prolongation = costs.row_costs.prolongation.scaled(more);
         return costs;
     };
     work.row_costs = scaled(Order::all_reduce).row_costs;

@@ -156,7 +156,6 @@ struct OrderTimes {
     // Bytes in an iteration: a row, all rows of this rank, and the rows that it reads.
     double row = 0, own = 0, read = 0;
     double sent = 0;  // bytes in messages, the mean over ranks
-    int replicas = 0;
 };
 
 // Measures iterations of dsgd in the order of this name. Throws UserError on all ranks, for example
@@ -189,14 +188,31 @@ OrderTimes time_order(comm::World& world, const RunArguments& arguments, const s
     found.read = rounds.at(0).rows_read[static_cast<size_t>(world.rank())] * found.row;
     found.sent = mean_over_ranks(
         world, rounds.at(0).rows_in_messages(world.rank(), host, c.in_place) * found.row);
-    found.replicas = run.placement.replicas;
     return found;
 }
 
+// Adds to `costs` by how much these iterations' messages prolong the compute step of `c`.
+void add_prolongation(const OrderTimes& measured, const predict::Calibration& c,
+                      predict::OrderCosts& costs) {
+    if (measured.sent == 0) return;
+    costs.row_costs.prolongation.measured[measured.sent] =
+        measured.compute.at(0.5) - c.compute.at(0.5);
+}
+
+// Measures the compute step while ranks send several rows, if a rank sends messages. Two replicas
+// have a single row to send. Throws UserError on all ranks.
+void measure_several_rows(comm::World& world, const RunArguments& arguments,
+                          const std::string& name, double seconds, int64_t batch,
+                          const predict::Calibration& c, predict::OrderCosts& costs) {
+    if (costs.sent == 0 || c.replicas_per_rank * world.size() <= 2) return;
+    add_prolongation(
+        time_order(world, arguments, name, predict::kGraphOfSeveralRows, seconds, batch, c), c,
+        costs);
+}
+
 // Measures the update and the weighted sums of dsgd in one order, on a graph in which every replica
-// reads one row, and on rank 0 by how much messages prolong the compute step of `c`: those of one
-// row, and if there are three replicas or more, those of two rows. Throws UserError on all ranks,
-// for example if there is not enough memory.
+// reads one row, and on rank 0 by how much messages prolong the compute step of `c`. Throws
+// UserError on all ranks, for example if there is not enough memory.
 predict::OrderCosts measure_order(comm::World& world, const RunArguments& arguments,
                                   predict::Order order, const std::string& name, double seconds,
                                   int64_t batch, const predict::Calibration& c) {
@@ -219,16 +235,7 @@ predict::OrderCosts measure_order(comm::World& world, const RunArguments& argume
     }
     costs.sent = one.sent;
     costs.compute = one.compute;
-    const auto add = [&](const OrderTimes& measured) {
-        row_costs.prolongation.measured[measured.sent] =
-            measured.compute.at(0.5) - c.compute.at(0.5);
-    };
-    if (one.sent > 0) add(one);
-    if (one.sent > 0 && one.replicas > 2) {
-        const OrderTimes two =
-            time_order(world, arguments, name, predict::kGraphOfTwoRows, seconds, batch, c);
-        if (two.sent > one.sent) add(two);
-    }
+    add_prolongation(one, c, costs);
     if (c.has_remote) {
         int crossing = 0;  // rows from the first host to others
         for (size_t rank = 0; rank < c.hosts.size(); ++rank) {
@@ -356,13 +363,14 @@ predict::Calibration measure_costs(comm::World& world, const RunArguments& argum
         for (const auto& [order, name] : predict::kMeasuredOrders) {
             if (!orders) break;
             try {
-                predict::OrderCosts costs =
+                predict::OrderCosts& costs = c.orders[order] =
                     measure_order(world, arguments, order, name, each / 2, batch, c);
+                measure_several_rows(world, arguments, name, each / 2, batch, c, costs);
                 if (order == predict::Order::combine_while_adapt)
                     measure_changing(world, arguments, each / 2, batch, c, costs);
-                c.orders[order] = costs;
             } catch (const base::UserError& error) {
-                c.assumptions.push_back(std::string("The order ") + name + " was not measured (" +
+                c.assumptions.push_back(std::string("The order ") + name + " was not measured" +
+                                        (c.orders.contains(order) ? " completely (" : " (") +
                                         error.what() + ").");
             }
         }

@@ -84,6 +84,9 @@ TEST_CASE("A damaged calibration is refused with the file and the key") {
     CHECK_THAT(refusal(json), ContainsSubstring("exchanges_with_several/quantiles: has an exchange "
                                                 "that took no time"));
     json = to_json(example());
+    json["orders"]["combine_while_adapt"]["prolongation"] = 3;
+    CHECK_THAT(refusal(json), ContainsSubstring("combine_while_adapt/prolongation: is not a list"));
+    json = to_json(example());
     json["buckets"][0]["bytes"] = 1e14;
     CHECK_THAT(refusal(json), ContainsSubstring("more bytes than the model's parameters"));
 }
@@ -147,6 +150,7 @@ TEST_CASE("Each order has its own costs, and those that were not measured have s
     // A rank has two replicas, where the calibration had one.
     CHECK(plan.orders.at(Order::adapt_then_combine).row_costs.update == 0.04);
     CHECK(plan.orders.at(Order::adapt_then_combine).sent == 2 * 7e6);
+    CHECK(plan.orders.at(Order::adapt_then_combine).row_costs.prolongation.of(2 * 7e6) == 4e-3);
     CHECK(plan.work.row_costs.update == 0.02);
     c.orders.clear();  // a file of an earlier version
     CHECK(assumed() == 1);
@@ -230,7 +234,10 @@ TEST_CASE("Links vary in a plan as they did in the calibration") {
     c.exchanges_with_several.clear();
     base::Json earlier = to_json(c);
     earlier["orders"]["combine_while_adapt"].erase("changing_exchange");
+    earlier["orders"]["combine_while_adapt"].erase("prolongation");
+    earlier["orders"]["combine_while_adapt"]["compute_per_byte"] = 2e-10;
     c = calibration_of(earlier, "earlier.json");
+    CHECK(costs_of(c, Order::combine_while_adapt).row_costs.prolongation.of(1e6) == Approx(2e-4));
     CHECK_FALSE(does_not_vary());
     CHECK(plan.slowdowns.at(Order::combine_while_adapt).after_change == 1);
     CHECK(plan.network.slowdown.by_peers.size() == 1);

@@ -39,7 +39,7 @@ struct Prolongation {
 struct RowCosts {
     double update = 0;               ///< Seconds of the update of all columns.
     double seconds_per_byte = 0;     ///< Time per byte that a weighted sum reads or writes.
-    Prolongation prolongation = {};  ///< Of the compute step.
+    Prolongation prolongation = {};  ///< Prolongs the compute step.
 };
 
 /// A class of links between two ranks.

@@ -1,8 +1,10 @@
 #include "predict/fit_links.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "graphs/schedule.hpp"
 #include "predict/rounds.hpp"
@@ -76,9 +78,12 @@ Distribution relative(const Exchange& exchange, const Calibration& c) {
 double fitted(double measured, double least, double most,
               const std::function<double(double)>& simulated) {
     constexpr int kTries = 6;
+    constexpr double kClose = 1e-3;  // relative; far below what is known about links
     double factor = 1;
     for (int k = 0; k < kTries; ++k) {
-        factor = std::clamp(factor * measured / simulated(factor), least, most);
+        const double before =
+            std::exchange(factor, std::clamp(factor * measured / simulated(factor), least, most));
+        if (std::abs(factor - before) <= kClose * before) break;
     }
     return factor;
 }

@@ -78,6 +78,8 @@ def test_the_variation_of_links_between_hosts_is_measured(dbench, tmp_path):
     row = sum(bucket["bytes"] for bucket in found["buckets"])
     exchange, uplink = found["links"]["exchange"], found["links"]["uplink"]
     assert exchange["bytes"] == row and 10e6 < uplink < 30e6
+    for order in found["orders"].values():  # one row, and two on the exponential graph of four
+        assert [each["bytes"] for each in order["prolongation"]] == [row, 2 * row]
     quantiles = exchange["quantiles"]
     assert quantiles == sorted(quantiles) and len(quantiles) >= 20
     # A link passes some bytes at once after a pause, and a busy machine delays others.

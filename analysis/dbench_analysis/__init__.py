@@ -12,9 +12,9 @@
         run.to_xarray("norm", "variance")           # Dataset: iteration, replica, tensor
         da.verify(run)                              # recomputes the dispersion from the norms
 
-A sub-package imports only itself and the sub-packages before it in this order:
-basics, reading, naming, quantities, selection, statistics, graphs, tables, claims, figures, pages,
-notebook, commands. `tests/checks/test_python_layers.py` checks the order.
+A sub-package imports only itself and the sub-packages before it in this order: basics, reading,
+naming, quantities, selection, statistics, graphs, tables, claims, reproduction, figures, pages,
+studies, notebook, commands. `tests/checks/test_python_layers.py` checks the order.
 """
 
 import importlib

@@ -62,6 +62,20 @@ def test_times_are_iterations_times_the_predicted_step(folder, tmp_path):
     assert clusters.fastest(list(found.values()), "other") is None
 
 
+def test_graphs_with_keys_have_predictions_of_their_own(folder, tmp_path):
+    runs = {run.spec["implementation"]: run for run in open_runs([str(folder)])}
+    ring = runs["D_ring"]
+    path = prediction(tmp_path / "keys.json", ring.replicas, ring=1.0,
+                      **{"ring:lazy=0.5": 2.0, "ring:lazy=0.25": 3.0})
+    found = clusters.cluster(path)
+    ring.spec["implementation"] = None
+    for graph, seconds in (("ring", 1.0), ({"type": "ring", "lazy": 0}, 1.0),
+                           ({"type": "ring", "lazy": 0.5}, 2.0),
+                           ({"type": "ring", "lazy": 0.25}, 3.0), ("torus", None)):
+        ring.spec["graph"] = graph
+        assert found.seconds(ring) == seconds
+
+
 def test_the_command_marks_the_fastest(folder, tmp_path, capsys):
     replicas = open_runs([str(folder)])[0].replicas
     ring = prediction(tmp_path / "ring.json", replicas, all_reduce=10, ring=1.0)
@@ -85,6 +99,7 @@ def test_refusals(folder, tmp_path, capsys):
     good = str(prediction(tmp_path / "good.json", 1000, ring=1.0))
     assert "none has as many ranks" in refused("--prediction", good, "--target", "0.8")
     assert "is not a number" in refused("--prediction", good, "--target", "much")
+    assert "such as 0.8 or 80%" in refused("--prediction", good, "--target", "80")
     assert "cannot be read" in refused("--prediction", str(tmp_path / "no.json"), "--target", "1")
     (tmp_path / "text.json").write_text("[1]")
     assert "is not a prediction" in refused("--prediction", str(tmp_path / "text.json"),

@@ -5,6 +5,7 @@ import inspect
 import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 from conftest import ODD
 from dbench_analysis.cli import COMMANDS, main
+from dbench_analysis.commands.table import sorting
 from dbench_analysis.figures import drawing
 
 
@@ -137,6 +139,11 @@ def test_a_report_of_one_run_has_the_figures_that_say_something(make, tmp_path):
     (["show", "nowhere-*.h5"], "no file matches"),
     (["table", "{five}", "--columns", "name,acuracy"], "no such column"),
     (["table", "{five}", "--sort", "step_time"], "times of these runs cannot be compared"),
+    (["table", "{five}", "--sort", "all"], "names"),
+    (["table", "{five}", "--sort", "name,seed"], "names 2 columns"),
+    (["compare", "{five}", "{five}", "--metric", "all"], "names"),
+    (["compare", "{five}", "{five}", "--seed", "-1"], "is negative"),
+    (["reproduce", "relaysgd-fig7", "--margin", "1%"], "is for findings"),
     (["report", "{five}", "-o", "{tmp}/page.h5"], "does not end in .html"),
     (["report", "{five}", "-o", "{tmp}"], "is a folder"),
     (["plot", "{five}", "--dpi", "5"], "out of range"),
@@ -147,6 +154,19 @@ def test_faults_end_with_status_2(five, tmp_path, capsys, command, reason):
     assert main([part.format(five=five, tmp=tmp_path) for part in command]) == 2
     error = capsys.readouterr().err
     assert error.startswith("dbench-analyze: ") and reason in error and error.count("\n") == 1
+
+
+def test_tables_sort_numbers_before_texts_before_unknown_values():
+    values = ["full", 8, None, float("nan"), 0.5, "any"]
+    ordered = sorted(values, key=sorting)
+    assert ordered[:4] == [0.5, 8, "any", "full"] and len(ordered) == 6
+
+
+def test_copies_of_the_first_iterations_are_no_runs_of_a_folder(make, tmp_path, capsys):
+    shutil.copy(make(name="run"), tmp_path / "run.h5.until-20.h5")
+    assert main(["table", str(tmp_path), "--format", "csv", "--columns", "file"]) == 0
+    assert capsys.readouterr().out.count("run.h5") == 1
+    assert main(["table", str(tmp_path / "run.h5.until-20.h5")]) == 0
 
 
 def test_files_of_a_folder_come_in_natural_order(make, tmp_path, capsys):

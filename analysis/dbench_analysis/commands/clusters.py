@@ -32,12 +32,16 @@ def declare(parser):
     parser.add_argument("--markdown", action="store_true", help="print a Markdown table")
 
 
-def parse_target(text: str) -> float:
+def parse_target(text: str, metric: str) -> float:
     """Return the target as a number; the text may end in a per cent sign."""
     try:
-        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
         raise AnalysisError(f"--target {text}", "is not a number", "such as 0.8 or 80%") from None
+    if METRICS[metric].fraction and not 0 < value <= 1:
+        raise AnalysisError(f"--target {text}", f"{metric} is a fraction from 0 to 1",
+                            "such as 0.8 or 80%")
+    return value
 
 
 def table(found: list[clusters.Reached], labels: list[str]) -> tuple[list[str], list[list[str]]]:
@@ -57,7 +61,7 @@ def table(found: list[clusters.Reached], labels: list[str]) -> tuple[list[str], 
 
 
 def run(arguments) -> int:
-    target = parse_target(arguments.target)
+    target = parse_target(arguments.target, arguments.metric)
     predicted = [clusters.cluster(Path(name)) for name in arguments.prediction]
     labels = [each.label for each in predicted]
     if len(set(labels)) < len(labels):

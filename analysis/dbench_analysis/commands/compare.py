@@ -61,15 +61,13 @@ def declare(parser):
 
 
 def run(arguments) -> int:
-    (metric,) = (fields.chosen(arguments.metric, place="--metric") if "," not in arguments.metric
-                 else [None])
-    if metric is None:
-        raise AnalysisError("--metric", "one metric at a time",
-                            "several tests on the same runs need a correction")
+    metric = fields.one(arguments.metric, "--metric")
     margin = parse_margin(arguments.margin, metric) if arguments.margin is not None else None
     if not 0 < arguments.alpha < 0.5:
         raise AnalysisError(f"--alpha {arguments.alpha}", "out of range",
                             "give 0 to 0.5, such as 0.05")
+    if arguments.seed < 0:
+        raise AnalysisError(f"--seed {arguments.seed}", "is negative", "give 0 or more")
     pair = [f.key for f in fields.chosen(arguments.pair, place="--pair")]
     a, b, faults = sides(arguments, metric, pair)
     found = outcome(a, b, metric, pair, margin, arguments.alpha, arguments.seed)

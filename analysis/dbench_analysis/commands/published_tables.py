@@ -38,6 +38,12 @@ def run(arguments, folder: Path) -> int:
     if arguments.runs:
         raise AnalysisError(arguments.runs[0], "a published table is judged by the runs in a "
                             "folder", "give --folder DIR")
+    ignored = [f"--{option}" for option, default in
+               (("where", []), ("margin", "0.5%"), ("alpha", 0.05), ("window", 0.1))
+               if getattr(arguments, option) != default]
+    if ignored:
+        raise AnalysisError(ignored[0], "is for findings, and a published table has its own "
+                            "tolerances and tests", "leave it out")
     what = definition.read(folder)
     if arguments.reduced:
         what = definition.reduced(what)

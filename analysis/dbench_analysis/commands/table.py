@@ -82,13 +82,20 @@ def listed(arguments) -> str:
     runs = open_runs(arguments.runs, arguments.where)
     columns = fields.chosen(arguments.columns, fields.default(runs))
     if arguments.sort:
-        (key,) = fields.chosen(arguments.sort.split(",")[0])
+        key = fields.one(arguments.sort, "--sort")
         if key.timed:
             refuse_times([key.key], ["; ".join(caveats(r)) for r in runs], "--sort")
-        # a number is never compared with a string or a NaN
-        runs.sort(key=lambda r: ((v := key.value(r)) != v, v if v == v else 0))
+        runs.sort(key=lambda r: sorting(key.value(r)))
     write = {"markdown": as_markdown, "latex": as_latex, "csv": as_csv}[arguments.format]
     return write(runs, columns)
+
+
+def sorting(value) -> tuple:
+    """Return a sorting key of a cell: numbers come first, then texts, then values that are not
+    known."""
+    if isinstance(value, (int, float)):
+        return (2, 0) if value != value else (0, value)
+    return (2, 0) if value is None else (1, str(value))
 
 
 def cells(runs: list[Run], columns) -> list[list[str]]:

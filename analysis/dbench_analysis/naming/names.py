@@ -5,6 +5,7 @@ import json
 from ..reading.run import Run
 
 ALL_REDUCE = "all-reduce equivalent"
+USUAL_ORDER = "adapt_then_combine"
 
 
 def algorithm(run: Run) -> str:
@@ -33,24 +34,27 @@ def type_of(spec) -> str:
     return "none" if spec is None else str(spec)
 
 
+def order(run: Run) -> str:
+    """Return the order in which the algorithm computes and exchanges, as its spec names it."""
+    spec = run.spec.get("algorithm")
+    return spec.get("order", USUAL_ORDER) if isinstance(spec, dict) else USUAL_ORDER
+
+
 def implementation(run: Run) -> str:
     """Return one of the five names if the spec is equivalent to it, else algorithm and graph."""
     named = run.spec.get("implementation")
     if named:
         return named
-    kind, order = algorithm(run), "adapt_then_combine"
+    kind = algorithm(run)
     if kind == "centralized":
         return "C_complete"
-    spec = run.spec.get("algorithm")
-    if isinstance(spec, dict):
-        order = spec.get("order", order)
-    if kind == "dsgd" and order == "adapt_then_combine":
+    if kind == "dsgd" and order(run) == USUAL_ORDER:
         if graph(run) in ("complete", "ring", "torus", "exponential"):
             return f"D_{graph(run)}"
         return graph(run)
     short = {"combine_while_adapt": " AWC", "combine_then_adapt": " CTA", "awc": " AWC",
              "parallel": " parallel"}
-    return f"{kind}{short.get(order, '')} {graph(run)}"
+    return f"{kind}{short.get(order(run), '')} {graph(run)}"
 
 
 def marked(implementation: str) -> str:

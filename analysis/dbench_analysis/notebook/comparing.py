@@ -24,12 +24,11 @@ def compare(a: RunSource, b: RunSource, metric: str = "accuracy_mean_model", *,
 
     The outcome prints as `dbench-analyze compare` does: pairs, interval, p, verdict.
     """
-    (field,) = fields.chosen(metric, place="metric") if "," not in metric else [None]
-    if field is None:
-        raise AnalysisError(f"metric {metric}", "one metric at a time",
-                            "several tests on the same runs need a correction")
+    field = fields.one(metric, "metric")
     if not 0 < alpha < 0.5:
         raise AnalysisError(f"alpha {alpha}", "out of range", "give 0 to 0.5, such as 0.05")
+    if seed < 0:
+        raise AnalysisError(f"seed {seed}", "is negative", "give 0 or more")
     of_pair = selection.keys(pair, (), "pair")
     keys = [field.key, *of_pair, "status", "file", *["time_note"] * field.timed]
     sides = [selection.collection(side, keys, where) for side in (a, b)]

@@ -206,7 +206,7 @@ def _table() -> list[Field]:
               in_spec("data", "partition", "alpha")),
         Field("precision", "precision", "float32 or float64",
               in_spec("precision", default="float32")),
-        Field("compute", "compute", "the type in which models compute: precision or bfloat16",
+        Field("compute", "compute", "the type in which models compute: precision, bfloat16 or tf32",
               in_spec("compute", default="precision")),
         Field("seed", "seed", "the seed", names.seed),
         Field("replicas", "replicas", "replicas n", lambda r: r.replicas),
@@ -220,7 +220,7 @@ def _table() -> list[Field]:
         Field("epochs", "epochs", "epochs done",
               lambda r: float(r.iterations["epoch"][-1]) if len(r.iterations) else 0.0),
         Field("degree", "degree", "mean neighbours per iteration", lambda r: mean(r, "degree")),
-        Field("rho", "rho", "second largest modulus of W (first graph)", rho),
+        Field("rho", "rho", "norm of W - J/n (first graph): 1 minus the spectral gap", rho),
         Field("bytes", "sent", "bytes sent by all replicas, whole run",
               lambda r: total(r, "bytes_sent"), bytes_, better="low"),
     ]
@@ -325,6 +325,14 @@ def find(key: str, place: str = "--columns") -> Field:
     meant = f"did you mean {near[0]}? Else " if near else ""
     raise AnalysisError(f"{place} {key}", "no such column",
                         f"{meant}choose from {', '.join(COLUMNS)}, or a JSON pointer into the spec")
+
+
+def one(text: str, place: str) -> Field:
+    """Return the only column of `text`."""
+    found = chosen(text, place=place)
+    if len(found) != 1:
+        raise AnalysisError(f"{place} {text}", f"names {len(found)} columns", "name one")
+    return found[0]
 
 
 def chosen(text: str | None, default=DEFAULT, place: str = "--columns") -> list[Field]:

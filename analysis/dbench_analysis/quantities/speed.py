@@ -56,14 +56,15 @@ def throughput(runs: list[Run]) -> Spread | None:
 def break_even(run: Run) -> np.ndarray:
     """Return the break-even bandwidth of each iteration in bytes per second: the bytes that a
     replica sends, divided by the time that can hide them. That is the whole gradient with
-    combine_while_adapt, and its backward pass otherwise."""
-    if "time_gradient" not in run.iterations:
+    combine_while_adapt, and its backward pass otherwise. It is empty for combine_then_adapt, whose
+    messages nothing hides."""
+    if "time_gradient" not in run.iterations or names.order(run) == "combine_then_adapt":
         return np.empty(0)
     gradient = run.iterations["time_gradient"].rowwise(
         lambda v: series.nan_safe(np.nanmean, v, axis=1))
     sent = series.bytes_sent(run) / run.replicas
     rows = min(len(gradient), len(sent))
-    share = 1.0 if "AWC" in names.implementation(run) else BACKWARD
+    share = 1.0 if names.order(run) in ("combine_while_adapt", "awc") else BACKWARD
     with np.errstate(divide="ignore", invalid="ignore"):
         return without_first(sent[:rows] / (share * gradient[:rows]))
 

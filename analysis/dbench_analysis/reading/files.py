@@ -10,6 +10,8 @@ from pathlib import Path
 from ..basics.errors import AnalysisError
 
 SUFFIXES = (".h5", ".hdf5")
+# The file that a resumed run with other replicas keeps of its first N iterations: RUN.h5.until-N.h5
+EARLIER = re.compile(r"\.until-[0-9]+\.h5$")
 TABLES = (".csv", ".parquet")  # suffixes of the tables that `collect` writes
 
 
@@ -47,15 +49,16 @@ def natural(path) -> list:
 def result_files(named: list[str]) -> list[tuple[Path, bool]]:
     """Return (file, whether the user named it explicitly) in order.
 
-    A folder stands for all result files in it and below it, a glob pattern for all files that
-    match. Raises AnalysisError if a folder or a pattern yields no file.
+    A folder stands for all result files in it and below it, except copies of the first iterations
+    of a run (EARLIER). A glob pattern stands for all files that match. Raises AnalysisError if a
+    folder or a pattern yields no file.
     """
     found: dict[Path, bool] = {}
     for item in named:
         path = Path(item)
         if path.is_dir():
-            inside = sorted((p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file()),
-                            key=natural)
+            inside = sorted((p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file()
+                             and not EARLIER.search(p.name)), key=natural)
             if not inside:
                 raise AnalysisError(item, "no .h5 file in this folder",
                                     "did the run write elsewhere?")

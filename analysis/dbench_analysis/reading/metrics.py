@@ -18,6 +18,11 @@ class Metric:
     better: str
 
     @property
+    def fraction(self) -> bool:
+        """Return whether values are fractions from 0 to 1."""
+        return self.unit == "fraction"
+
+    @property
     def low(self) -> bool:
         """Return whether low values are better."""
         return self.better == "low"

@@ -2,6 +2,7 @@
 of finished runs times the step time of `dbench predict --json`."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,16 +16,35 @@ from ..reading.run import Run
 from .family import grouped
 from .runs import Study
 
-USUAL_ORDER = "adapt_then_combine"
+
+@dataclass(frozen=True)
+class Step:
+    """The predicted mean step time of a graph in an order. `keys` are the keys of the graph that
+    its name in the prediction has: {"k": "5"} of base_k:k=5."""
+
+    graph: str
+    keys: dict[str, str]
+    order: str
+    seconds: float
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """A prediction: the ranks, and the mean step time in seconds by (graph, order)."""
+    """A prediction: the ranks, and step times."""
 
     label: str
     ranks: int
-    steps: dict[tuple[str, str], float]
+    steps: list[Step]
+
+    def seconds(self, run: Run) -> float | None:
+        """Return the step time of the run's exchange; None if it was not predicted. Of several
+        predictions with keys of the run's graph, the one with most of them counts."""
+        graph, order = key(run)
+        spec = run.spec.get("graph")
+        given = spec if isinstance(spec, dict) else {}
+        fitting = [step for step in self.steps if (step.graph, step.order) == (graph, order)
+                   and all(written(given.get(name)) == value for name, value in step.keys.items())]
+        return max(fitting, key=lambda step: len(step.keys)).seconds if fitting else None
 
 
 @dataclass(frozen=True)
@@ -57,8 +77,11 @@ def cluster(path: Path) -> Cluster:
     """Read a prediction. Its label is the name of the file without suffix."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        steps = {(each["name"].split(":")[0], each["order"]): float(each["step_time_mean"])
-                 for each in found["graphs"]}
+        steps = []
+        for each in found["graphs"]:
+            graph, *words = re.split(r":(?=\w+=)", each["name"])
+            keys = dict(word.split("=", 1) for word in words)
+            steps.append(Step(graph, keys, each["order"], float(each["step_time_mean"])))
         return Cluster(path.stem, int(found["ranks"]), steps)
     except OSError as error:
         raise AnalysisError(path, f"cannot be read: {error.strerror}",
@@ -68,13 +91,16 @@ def cluster(path: Path) -> Cluster:
                             "write one with `dbench predict SPEC --json > FILE`") from error
 
 
+def written(value) -> str:
+    """Return a value of a spec as a prediction's name has it."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
 def key(run: Run) -> tuple[str, str]:
     """Return the graph and the order under which a prediction lists the run's exchange."""
     if names.algorithm(run) == "centralized":
         return "all-reduce", "centralized"
-    spec = run.spec.get("algorithm")
-    order = spec.get("order", USUAL_ORDER) if isinstance(spec, dict) else USUAL_ORDER
-    return names.graph(run), order
+    return names.graph(run), names.order(run)
 
 
 def reached(study: Study, clusters: Sequence[Cluster], metric: str,
@@ -86,7 +112,7 @@ def reached(study: Study, clusters: Sequence[Cluster], metric: str,
             done = [first_reached(run, metric, target) for run in runs]
             one = Reached(cell, method, runs[0].replicas, done, {})
             for each in clusters:
-                step = each.steps.get(key(runs[0]))
+                step = each.seconds(runs[0])
                 if one.always and each.ranks == one.replicas and step is not None:
                     one.seconds[each.label] = one.mean * step
             found.append(one)

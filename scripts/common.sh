@@ -24,7 +24,7 @@ jobs_that_fit() {
     cores=$(nproc)
     memory=$(awk '/MemAvailable/ { print int($2 / 2097152) }' /proc/meminfo)
     [ "$memory" -ge 1 ] || memory=1
-    echo $((cores < memory ? cores : memory))
+    echo "${CMAKE_BUILD_PARALLEL_LEVEL:-$((cores < memory ? cores : memory))}"
 }
 
 find_nvcc() {

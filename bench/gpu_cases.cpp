@@ -74,26 +74,26 @@ void fused(CaseData& m, Queue& queue) {
 
 constexpr QgAdamHyperparameters kQgAdam{0.1, 0.9, 0.99, 1e-8, 3};
 
-template <Codec kCodec>
+template <ElementCodec kCodec>
 void encoded(CaseData& m, Queue& queue) {
     encode(kCodec, m.type(), m.at(0).data, m.words(), elements(m), queue);
 }
-template <Codec kCodec>
+template <ElementCodec kCodec>
 void decoded(CaseData& m, Queue& queue) {
     decode(kCodec, m.type(), m.words(), m.at(1).data, elements(m), queue);
 }
-template <Codec kCodec>
+template <ElementCodec kCodec>
 void quantized(CaseData& m, Queue& queue) {
     quantize(kCodec, m.type(), m.at(0).data, m.at(1).data, elements(m), queue);
 }
 
 /// Adds two terms that use the same words.
-template <Codec kCodec>
+template <ElementCodec kCodec>
 void coded(CaseData& m, Queue& queue) {
     const CodedTerm terms[] = {{m.words(), 0.3}, {m.words(), 0.2}};
     coded_mean(kCodec, m.type(), m.at(0).data, terms, false, m.at(1).data, elements(m), queue);
 }
-template <Codec kCodec>
+template <ElementCodec kCodec>
 void shifted(CaseData& m, Queue& queue) {
     coded_shift(kCodec, m.type(), m.at(0).data, m.at(2).data, false, m.at(1).data, elements(m),
                 queue);
@@ -369,20 +369,20 @@ const std::vector<Case>& cases() {
         {"norm, sum and ReLU", {}, normalised<true>},
         {"windows, planes first", {1}, gathered<Planes::first>},
         {"windows, planes last", {1}, gathered<Planes::last>},
-        {"bfloat16, encode", {}, encoded<Codec::bfloat16>},
-        {"bfloat16, decode", {1}, decoded<Codec::bfloat16>},
-        {"bfloat16, quantize", {1}, quantized<Codec::bfloat16>},
-        {"sums over bfloat16", {1}, coded<Codec::bfloat16>},
-        {"approach to a mean, bfloat16", {1}, shifted<Codec::bfloat16>},
-        {"float16, encode", {}, encoded<Codec::float16>},
-        {"float16, decode", {1}, decoded<Codec::float16>},
-        {"float16, quantize", {1}, quantized<Codec::float16>},
-        {"sums over float16", {1}, coded<Codec::float16>},
-        {"approach to a mean, float16", {1}, shifted<Codec::float16>},
+        {"bfloat16, encode", {}, encoded<ElementCodec::bfloat16>},
+        {"bfloat16, decode", {1}, decoded<ElementCodec::bfloat16>},
+        {"bfloat16, quantize", {1}, quantized<ElementCodec::bfloat16>},
+        {"sums over bfloat16", {1}, coded<ElementCodec::bfloat16>},
+        {"approach to a mean, bfloat16", {1}, shifted<ElementCodec::bfloat16>},
+        {"float16, encode", {}, encoded<ElementCodec::float16>},
+        {"float16, decode", {1}, decoded<ElementCodec::float16>},
+        {"float16, quantize", {1}, quantized<ElementCodec::float16>},
+        {"sums over float16", {1}, coded<ElementCodec::float16>},
+        {"approach to a mean, float16", {1}, shifted<ElementCodec::float16>},
         {"messages of bfloat16, by chance",
          {},
          [](CaseData& m, Queue& q) {
-             send_messages(m, q, "half", Halves{Codec::bfloat16, true});
+             send_messages(m, q, "half", Halves{ElementCodec::bfloat16, true});
          }},
         {"messages of signs",
          {},

@@ -12,8 +12,8 @@
 
 #include "arena/kernels.hpp"
 #include "arena/messages/chosen_parts.hpp"
-#include "arena/messages/codec.hpp"
 #include "arena/messages/coded_sums.hpp"
+#include "arena/messages/element_codec.hpp"
 #include "arena/messages/link_matrices.hpp"
 #include "arena/messages/low_rank_parts.hpp"
 #include "arena/messages/message_parts.hpp"

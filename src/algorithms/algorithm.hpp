@@ -157,9 +157,9 @@ private:
 /// Counts what all replicas together sent in one iteration (docs/numerics.md, "what counts as
 /// sent").
 struct Sent {
-    bool averaged = false;  ///< Parameters were averaged with the round's matrix.
-    int64_t rounds = 0;     ///< Averagings of parameters.
-    double degree = 0;      ///< Mean out-degree without the replica itself.
+    bool averaged = false;   ///< Parameters were averaged with the round's matrix.
+    int64_t averagings = 0;  ///< Number for the parameters.
+    double degree = 0;       ///< Mean out-degree without the replica itself.
     int64_t messages = 0;
     double rows = 0;      ///< Rows of parameters sent.
     double gathered = 0;  ///< The part of `rows` that holds a group's mean, see RoundCost.

@@ -69,7 +69,7 @@ std::string streams_obstacle(const Facts& f) {
 std::string batched_obstacle(const Facts& f) {
     if (one_after_another(f.traits)) return in_turn(f);
     if (f.data->ragged || f.data->full_batches) return "minibatches may differ in size";
-    if (f.passes->parts > 1) return "/data/accumulate splits minibatches into parts";
+    if (f.passes->microbatches > 1) return "/data/accumulate divides minibatches";
     return batched_obstacle(*f.model);
 }
 
@@ -85,9 +85,9 @@ std::string capture_obstacle(const Facts& f) {
     if (f.passes->on_host) return "replicas train on the CPU, which has no launches to capture";
     if (one_after_another(f.traits)) return in_turn(f);
     if (f.data->ragged || f.data->full_batches) return "minibatches may differ in size";
-    if (f.passes->parts > 1 && (f.model->draws || f.model->carries)) {
-        return "with /data/accumulate each part of a minibatch starts with random numbers or a "
-               "carried state of its own";
+    if (f.passes->microbatches > 1 && (f.model->draws || f.model->carries)) {
+        return "with /data/accumulate each micro-batch starts with random numbers or a carried "
+               "state of its own";
     }
     return f.passes->streams ? concurrent_capture_obstacle(*f.model) : "";
 }

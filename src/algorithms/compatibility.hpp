@@ -88,7 +88,7 @@ struct DataFacts {
 /// Requests of the spec about the forward and backward passes.
 struct PassFacts {
     bool smooths_labels = false;
-    int64_t parts = 1;  ///< /data/accumulate
+    int64_t microbatches = 1;  ///< /data/accumulate
     /// Samples of a batch that re-estimates BatchNorm's statistics; 0: none does.
     int64_t recalibrated_samples = 0;
     bool streams = false;   ///< /stacking requests streams.

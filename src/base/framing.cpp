@@ -32,4 +32,14 @@ std::vector<std::string> split_texts(const std::string& bytes) {
     return texts;
 }
 
+std::string bytes_of(const std::vector<double>& values) {
+    return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)};
+}
+
+std::vector<double> doubles_of(const std::string& bytes) {
+    std::vector<double> values(bytes.size() / sizeof(double));
+    if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+}
+
 }  // namespace dbench::base

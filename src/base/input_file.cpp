@@ -106,4 +106,12 @@ std::vector<std::string> names_in(const std::string& folder, std::error_code& er
     return names;
 }
 
+bool is_numbered(std::string_view name, std::string_view begin, std::string_view end) {
+    if (!name.starts_with(begin)) return false;
+    name.remove_prefix(begin.size());
+    if (!name.ends_with(end)) return false;
+    name.remove_suffix(end.size());
+    return !name.empty() && name.find_first_not_of("0123456789") == name.npos;
+}
+
 }  // namespace dbench::base

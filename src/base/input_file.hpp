@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -54,5 +55,8 @@ PathKind kind_of(const std::string& path);
 /// Returns the names in a folder, sorted, without "." and "..". On failure, sets `error` and
 /// returns the names that were read before.
 std::vector<std::string> names_in(const std::string& folder, std::error_code& error);
+
+/// Returns true if `name` is `begin`, one or more decimal digits, and `end`.
+bool is_numbered(std::string_view name, std::string_view begin, std::string_view end);
 
 }  // namespace dbench::base

@@ -40,7 +40,8 @@ double timeout();
 /// environment variable DBENCH_STOP_TIMEOUT, 60 by default. Throws UserError as `timeout` does.
 double stop_timeout();
 
-/// Returns "rank 3", "ranks 0, 2" or "ranks 0, 1, ... and 5 others".
+/// Returns "rank 3" or "ranks 0, 2". Of more than 16 ranks it names the first 16 and says how many
+/// others there are.
 std::string to_text(const std::vector<int>& ranks);
 
 /// The known facts about a wait that exceeded its deadline.
@@ -57,7 +58,7 @@ struct Wait {
         awaited_ranks;  ///< Returns the ranks that this wait depends on.
     /// Throws PeerFailure if another rank failed. Called at intervals.
     std::function<void()> check_failures;
-    double deadline;  ///< Seconds.
+    double deadline;  ///< Seconds from the start of the wait until it fails.
     /// Finds the cause after the deadline. Null: the cause is `awaited_ranks`.
     std::function<StallDiagnosis()> diagnose_stall = nullptr;
 };

@@ -34,8 +34,8 @@ struct TrainingSettings {
                                             ///< graph of replica relabelling[i]; empty: its own.
     /// The optimizer to use; null: the row of the optimizer table.
     const algorithms::OptimizerEntry* optimizer_row = nullptr;
-    base::Json message = "float32";               ///< The spec's key `message`.
-    arena::Codec codec = arena::Codec::identity;  ///< Format in which rows are sent.
+    base::Json message = "float32";                             ///< The spec's key `message`.
+    arena::ElementCodec codec = arena::ElementCodec::identity;  ///< Format in which rows are sent.
     int64_t span = 1;  ///< Iterations of a step, for asynchronous algorithms.
 };
 

@@ -19,8 +19,9 @@ public:
     /// number of replicas and columns.
     Recursion(std::unique_ptr<Reference> reference, Rounds w, Weights mean, Eigen::Index columns);
 
-    size_t parts() const { return 1 + reference_->rows().size(); }  ///< x and the reference's rows.
-    Matrix& part(size_t k) { return k == 0 ? x_ : *reference_->rows().at(k - 1); }
+    /// Returns the number of matrices of the state: x, and the rows that the reference keeps.
+    size_t matrices() const { return 1 + reference_->rows().size(); }
+    Matrix& matrix(size_t k) { return k == 0 ? x_ : *reference_->rows().at(k - 1); }
     void step();  ///< the next iteration
 
 private:

@@ -113,8 +113,8 @@ std::optional<Period> by_eigenvalues(const graphs::Schedule& graph) {
     return out;
 }
 
-std::optional<Period> by_replicas(const graphs::Schedule& graph, size_t parts, int64_t cycle) {
-    const auto rows = static_cast<double>(graph.size()) * static_cast<double>(parts);
+std::optional<Period> by_replicas(const graphs::Schedule& graph, size_t matrices, int64_t cycle) {
+    const auto rows = static_cast<double>(graph.size()) * static_cast<double>(matrices);
     const auto steps = static_cast<double>(cycle) * static_cast<double>(graph.period());
     if (graph.period() == 0 || rows > kDense || steps * rows * rows * 8 > kWork) {
         return std::nullopt;
@@ -127,38 +127,38 @@ std::optional<Period> by_replicas(const graphs::Schedule& graph, size_t parts, i
 }
 
 void take_mean_off(Recursion& recursion) {
-    for (size_t k = 0; k < recursion.parts(); ++k) {
-        Matrix& part = recursion.part(k);
-        part.rowwise() -= Eigen::RowVectorXd(part.colwise().mean());
+    for (size_t k = 0; k < recursion.matrices(); ++k) {
+        Matrix& matrix = recursion.matrix(k);
+        matrix.rowwise() -= Eigen::RowVectorXd(matrix.colwise().mean());
     }
 }
 
-/// Divides all parts by their common norm and returns its logarithm; -infinity if the norm is 0.
+/// Divides all matrices by their common norm and returns its logarithm; -infinity if the norm is 0.
 double normalise(Recursion& recursion) {
     double square = 0;
-    for (size_t k = 0; k < recursion.parts(); ++k) square += recursion.part(k).squaredNorm();
+    for (size_t k = 0; k < recursion.matrices(); ++k) square += recursion.matrix(k).squaredNorm();
     const double norm = std::sqrt(square);
     if (norm < 1e-200) return -std::numeric_limits<double>::infinity();
-    for (size_t k = 0; k < recursion.parts(); ++k) recursion.part(k) /= norm;
+    for (size_t k = 0; k < recursion.matrices(); ++k) recursion.matrix(k) /= norm;
     return std::log(norm);
 }
 
 /// Returns the spectral radius, per iteration, of `steps` iterations. For each block, the matrix
 /// that they apply to x and the rows is built from unit vectors. If the only block is W itself, the
 /// mean is subtracted.
-std::optional<double> radius(const base::Json& algorithm, const Period& period, size_t parts,
+std::optional<double> radius(const base::Json& algorithm, const Period& period, size_t matrices,
                              int64_t steps, const Weights& mean, bool is_w) {
     const Eigen::Index size = period.rounds.front().rows(), block = period.block;
-    const Eigen::Index width = block * static_cast<Eigen::Index>(parts);
+    const Eigen::Index width = block * static_cast<Eigen::Index>(matrices);
     const auto w = [&](int64_t k) {
         return period.rounds[static_cast<size_t>(k) % period.rounds.size()];
     };
     Recursion recursion(recursion_of(algorithm, size, width), w, mean, width);
-    for (size_t k = 0; k < parts; ++k) {
-        Matrix& part = recursion.part(k);
-        part.setZero(size, width);
+    for (size_t k = 0; k < matrices; ++k) {
+        Matrix& matrix = recursion.matrix(k);
+        matrix.setZero(size, width);
         for (Eigen::Index i = 0; i < size; ++i) {
-            part(i, static_cast<Eigen::Index>(k) * block + i % block) = 1;
+            matrix(i, static_cast<Eigen::Index>(k) * block + i % block) = 1;
         }
     }
     double scale = 0;
@@ -173,9 +173,9 @@ std::optional<double> radius(const base::Json& algorithm, const Period& period, 
     double largest = 0;
     for (Eigen::Index first = 0; first < size; first += block) {
         Matrix m(width, width);
-        for (size_t k = 0; k < parts; ++k) {
+        for (size_t k = 0; k < matrices; ++k) {
             m.middleRows(static_cast<Eigen::Index>(k) * block, block) =
-                recursion.part(k).middleRows(first, block);
+                recursion.matrix(k).middleRows(first, block);
         }
         const auto values = graphs::eigenvalues(m);
         if (!values) return std::nullopt;
@@ -187,10 +187,10 @@ std::optional<double> radius(const base::Json& algorithm, const Period& period, 
 Weights nothing(Eigen::Index size) { return {size, size}; }
 
 /// Returns the growth of the replicas' common value, for which W and J/n are 1.
-double of_the_mean(const base::Json& algorithm, size_t parts, int64_t cycle) {
+double of_the_mean(const base::Json& algorithm, size_t matrices, int64_t cycle) {
     Weights one(1, 1);
     one.insert(0, 0) = 1;
-    return radius(algorithm, {{one}, 1}, parts, cycle, one, false).value_or(1);
+    return radius(algorithm, {{one}, 1}, matrices, cycle, one, false).value_or(1);
 }
 
 /// Returns the growth from random deviations over `rounds` consecutive rounds, without the first
@@ -201,8 +201,8 @@ double sampled(const base::Json& algorithm, const graphs::Schedule& graph, int64
         recursion_of(algorithm, n, kColumns),
         [&](int64_t k) { return weights_of(graph, graph.at(k)); }, nothing(n), kColumns);
     auto random = base::random_stream(0, base::ProbeStream::stability);
-    for (size_t k = 0; k < recursion.parts(); ++k) {
-        recursion.part(k) = Matrix::NullaryExpr(n, kColumns, [&] { return random.normal(); });
+    for (size_t k = 0; k < recursion.matrices(); ++k) {
+        recursion.matrix(k) = Matrix::NullaryExpr(n, kColumns, [&] { return random.normal(); });
     }
     double grown = 0;
     for (int64_t t = 0; t < rounds; ++t) {
@@ -251,10 +251,10 @@ Growth growth(const base::Json& algorithm, const graphs::Schedule& graph) {
     const bool distinguishes_replicas = probe->distinguishes_replicas();
     Weights one(1, 1);
     one.insert(0, 0) = 1;
-    const size_t parts = Recursion(
-                             std::move(probe), [&](int64_t) { return one; }, one, 1)
-                             .parts();
-    out.mean = of_the_mean(algorithm, parts, cycle);
+    const size_t matrices = Recursion(
+                                std::move(probe), [&](int64_t) { return one; }, one, 1)
+                                .matrices();
+    out.mean = of_the_mean(algorithm, matrices, cycle);
     if (graph.size() == 1) {
         out.disagreement = 0;
         out.by = "one replica";
@@ -265,15 +265,15 @@ Growth growth(const base::Json& algorithm, const graphs::Schedule& graph) {
         if (const auto blocks = by_eigenvalues(graph)) {
             const Eigen::Index size = blocks->rounds.front().rows();
             out.disagreement =
-                radius(algorithm, *blocks, parts, cycle * period, nothing(size), false);
+                radius(algorithm, *blocks, matrices, cycle * period, nothing(size), false);
             out.tolerance = kEigenvalues;
             out.by = "eigenvalues of W";
         }
     }
     if (!out.disagreement) {
-        if (const auto whole = by_replicas(graph, parts, cycle)) {
+        if (const auto whole = by_replicas(graph, matrices, cycle)) {
             out.disagreement =
-                radius(algorithm, *whole, parts, cycle * period, nothing(graph.size()), true);
+                radius(algorithm, *whole, matrices, cycle * period, nothing(graph.size()), true);
             out.tolerance = kEigenvalues;
             out.by = period == 1 ? "eigenvalues" : "the product over one period";
         }

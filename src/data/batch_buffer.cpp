@@ -1,4 +1,5 @@
-// Filling the memory of one batch (BatchBuffer, PlainBatches) and splitting a batch into parts.
+// Filling the memory of one batch (BatchBuffer, PlainBatches) and dividing a batch into
+// micro-batches.
 
 #include <algorithm>
 #include <cstddef>
@@ -89,8 +90,9 @@ void BatchBuffer::put(int64_t position, const Dataset& data, int64_t index, uint
     }
 }
 
-Batch part(const Batch& batch, int64_t k, int64_t parts) {
-    const int64_t first = k * batch.count / parts, last = (k + 1) * batch.count / parts;
+Batch microbatch(const Batch& batch, int64_t k, int64_t microbatches) {
+    const int64_t first = k * batch.count / microbatches,
+                  last = (k + 1) * batch.count / microbatches;
     const auto terms_before = [&](int64_t row) {
         if (batch.row_terms.empty()) return row * (batch.terms / batch.count);
         return std::accumulate(batch.row_terms.begin(), batch.row_terms.begin() + row, int64_t{0});

@@ -127,8 +127,8 @@ const base::Section<DataSpec>& DataSpec::section() {
              .or_object({global_batch(), token_batch()}),
          &DataSpec::batch_size},
         {Parameter::integer("accumulate", "1",
-                            "number of parts into which a batch is divided to save memory; their "
-                            "gradients are added up")
+                            "number of micro-batches into which a batch is divided to save "
+                            "memory; their gradients are added up")
              .at_least(1),
          &DataSpec::accumulate},
         {Parameter::of("partitions", "partition", R"({"type": "shuffled"})",

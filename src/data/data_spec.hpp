@@ -39,8 +39,7 @@ struct DataLimit {
 
 struct DataSpec {
     BatchSize batch_size;
-    int64_t accumulate;  ///< Number of parts of a batch that are passed through the model one after
-                         ///< another.
+    int64_t accumulate;  ///< Number of micro-batches of a batch.
     int64_t validation;
     bool augment;
     int64_t threads;

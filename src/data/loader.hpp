@@ -39,9 +39,9 @@ struct Batch {
     bool labels_on_device = false;  ///< Labels and targets are, too.
 };
 
-/// Returns part k of `parts` of a batch, without copying: consecutive samples, nearly equally many
-/// in each part.
-Batch part(const Batch& batch, int64_t k, int64_t parts);
+/// Returns the k-th of `microbatches` micro-batches of a batch, without copying: consecutive
+/// samples, nearly equally many in each.
+Batch microbatch(const Batch& batch, int64_t k, int64_t microbatches);
 
 /// How an epoch is divided into batches (docs/data.md): L = floor(min_i m_i / batch).
 struct BatchPlan {

@@ -62,7 +62,7 @@ struct Score {
     double all = 0;    // sum over all ranks: guides the first phase of the search
 };
 
-Score score(const RankTraffic& traffic, const Links& links, double bytes, const Placement& slot) {
+Score score(const RankTraffic& traffic, const Links& links, double bytes, const Slots& slot) {
     Score result;
     const auto slot_of = [&](int rank) { return slot[rank]; };
     std::vector<double> seconds(traffic.ranks);
@@ -95,12 +95,12 @@ struct Search {
     const RankTraffic& traffic;
     const Links& links;
     double bytes;
-    Placement best;
+    Slots best;
     Score least;
 
-    Score of(const Placement& slot) const { return score(traffic, links, bytes, slot); }
+    Score of(const Slots& slot) const { return score(traffic, links, bytes, slot); }
 
-    void keep(const Placement& slot) {
+    void keep(const Slots& slot) {
         const Score now = of(slot);
         if (!less(now.worst, least.worst)) return;
         best = slot;
@@ -108,7 +108,7 @@ struct Search {
     }
 
     // Exchanges pairs of ranks and keeps each exchange that is no worse.
-    void improve(Placement& slot, base::Random& random, int64_t trials, bool all_first) const {
+    void improve(Slots& slot, base::Random& random, int64_t trials, bool all_first) const {
         const auto n = static_cast<uint64_t>(slot.size());
         Score now = of(slot);
         for (int64_t t = 0; t < trials; ++t) {
@@ -177,25 +177,25 @@ double all_reduce_seconds(const Links& links, std::span<const int> slots, double
 }
 
 double link_cost(const RankTraffic& traffic, const Links& links, double row_bytes,
-                 const Placement& slot) {
+                 const Slots& slot) {
     DBENCH_EXPECT(links.slots >= traffic.ranks);
     DBENCH_EXPECT(static_cast<int>(slot.size()) == traffic.ranks);
     return score(traffic, links, row_bytes, slot).worst;
 }
 
-Placement cheapest_placement(const RankTraffic& traffic, const Links& links, double row_bytes,
-                             uint64_t seed) {
+Slots cheapest_placement(const RankTraffic& traffic, const Links& links, double row_bytes,
+                         uint64_t seed) {
     DBENCH_EXPECT(links.slots >= traffic.ranks);
     RankTraffic matters{traffic.ranks, {}};
     for (const auto& round : traffic.rounds) {
         if (!same_everywhere(round, traffic.ranks)) matters.rounds.push_back(round);
     }
-    const Placement linear = linear_placement(traffic.ranks);
+    const Slots linear = linear_placement(traffic.ranks);
     if (matters.rounds.empty() || traffic.ranks == 1) return linear;
     Search search{matters, links, row_bytes, linear, {}};
     search.least = search.of(linear);
     if (traffic.ranks <= kExhaustiveRanks) {
-        Placement slot = linear;
+        Slots slot = linear;
         while (std::next_permutation(slot.begin(), slot.end())) search.keep(slot);
         return search.best;
     }
@@ -203,7 +203,7 @@ Placement cheapest_placement(const RankTraffic& traffic, const Links& links, dou
     constexpr int kStarts = 4;
     const int64_t trials = trials_for(matters) / kStarts;
     for (int start = 0; start < kStarts; ++start) {
-        Placement slot = linear;
+        Slots slot = linear;
         if (start > 0) {
             const auto order = base::permutation(traffic.ranks, random);
             slot.assign(order.begin(), order.end());

@@ -45,12 +45,12 @@ double all_reduce_seconds(const Links& links, std::span<const int> slots, double
 /// time is the sum over the rows it sends of (a + row_bytes / b), plus the cost of its all-reduces.
 /// slot[r] is the slot of rank r.
 double link_cost(const RankTraffic& traffic, const Links& links, double row_bytes,
-                 const Placement& slot);
+                 const Slots& slot);
 
 /// Returns the cheapest placement found. With at most 8 ranks it tries all placements; otherwise it
 /// exchanges pairs of ranks drawn with `seed`. The result never costs more than the linear
 /// placement, and is linear if nothing cheaper is found.
-Placement cheapest_placement(const RankTraffic& traffic, const Links& links, double row_bytes,
-                             uint64_t seed);
+Slots cheapest_placement(const RankTraffic& traffic, const Links& links, double row_bytes,
+                         uint64_t seed);
 
 }  // namespace dbench::graphs

@@ -47,7 +47,7 @@ std::vector<RoundFlows> flows_of(const Schedule& schedule) {
     return all;
 }
 
-std::vector<Flow> ring_of(std::vector<int> group, const Placement& placement) {
+std::vector<Flow> ring_of(std::vector<int> group, const Slots& placement) {
     std::sort(group.begin(), group.end(),
               [&](int a, int b) { return placement[a] < placement[b]; });
     const auto m = static_cast<double>(group.size());
@@ -58,7 +58,7 @@ std::vector<Flow> ring_of(std::vector<int> group, const Placement& placement) {
     return flows;
 }
 
-Traffic measure(const std::vector<RoundFlows>& rounds, int gpus, const Placement& placement) {
+Traffic measure(const std::vector<RoundFlows>& rounds, int gpus, const Slots& placement) {
     Traffic result;
     double sent = 0;
     double crossing = 0;
@@ -113,7 +113,7 @@ Ties ties_of(const std::vector<RoundFlows>& rounds, int n) {
 }
 
 // Returns the reduction of traffic if a and b exchange their places.
-double gain(const Ties& ties, const Placement& placement, int gpus, int a, int b) {
+double gain(const Ties& ties, const Slots& placement, int gpus, int a, int b) {
     const int home_a = placement[a] / gpus;
     const int home_b = placement[b] / gpus;
     const auto pull = [&](int i, int other, int here, int there) {
@@ -128,7 +128,7 @@ double gain(const Ties& ties, const Placement& placement, int gpus, int a, int b
     return pull(a, b, home_a, home_b) + pull(b, a, home_b, home_a);
 }
 
-void search(const Ties& ties, int gpus, int sweeps, Placement& placement) {
+void search(const Ties& ties, int gpus, int sweeps, Slots& placement) {
     const int n = static_cast<int>(placement.size());
     std::vector<int> at(n);  // replica in each slot
     for (int i = 0; i < n; ++i) at[placement[i]] = i;
@@ -163,19 +163,19 @@ void search(const Ties& ties, int gpus, int sweeps, Placement& placement) {
 
 }  // namespace
 
-Traffic traffic(const Schedule& schedule, int gpus_per_node, const Placement& placement) {
+Traffic traffic(const Schedule& schedule, int gpus_per_node, const Slots& placement) {
     return measure(flows_of(schedule), gpus_per_node, placement);
 }
 
-Placement linear_placement(int n) {
-    Placement placement(n);
+Slots linear_placement(int n) {
+    Slots placement(n);
     std::iota(placement.begin(), placement.end(), 0);
     return placement;
 }
 
-Placement node_major_placement(int n, int gpus_per_node) {
+Slots node_major_placement(int n, int gpus_per_node) {
     const int nodes = (n + gpus_per_node - 1) / gpus_per_node;
-    Placement placement(n);
+    Slots placement(n);
     int replica = 0;
     for (int gpu = 0; gpu < gpus_per_node; ++gpu) {
         for (int node = 0; node < nodes; ++node) {
@@ -186,20 +186,19 @@ Placement node_major_placement(int n, int gpus_per_node) {
     return placement;
 }
 
-Placement random_placement(int n, uint64_t seed) {
+Slots random_placement(int n, uint64_t seed) {
     base::Random random(seed, base::Purpose::placement);
     const auto order = base::permutation(n, random);
     return {order.begin(), order.end()};
 }
 
-Placement optimised_placement(const Schedule& schedule, int gpus_per_node, uint64_t seed,
-                              int sweeps) {
+Slots optimised_placement(const Schedule& schedule, int gpus_per_node, uint64_t seed, int sweeps) {
     const int n = schedule.size();
     const auto rounds = flows_of(schedule);
     const auto ties = ties_of(rounds, n);
-    Placement best = linear_placement(n);
+    Slots best = linear_placement(n);
     double least = measure(rounds, gpus_per_node, best).share;
-    for (Placement start :
+    for (Slots start :
          {linear_placement(n), node_major_placement(n, gpus_per_node), random_placement(n, seed)}) {
         for (const bool searched : {false, true}) {
             if (searched) search(ties, gpus_per_node, sweeps, start);
@@ -220,8 +219,8 @@ void check_placement_name(const std::string& name) {
                           base::suggest_name(name, names));
 }
 
-Placement placement_named(const std::string& name, const Schedule& schedule, int gpus_per_node,
-                          uint64_t seed) {
+Slots placement_named(const std::string& name, const Schedule& schedule, int gpus_per_node,
+                      uint64_t seed) {
     if (name == "linear") return linear_placement(schedule.size());
     if (name == "node_major") return node_major_placement(schedule.size(), gpus_per_node);
     if (name == "random") return random_placement(schedule.size(), seed);

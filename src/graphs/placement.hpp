@@ -10,9 +10,9 @@
 
 namespace dbench::graphs {
 
-/// placement[i] is the slot of replica i; slot s is GPU s mod G of node s / G, with G GPUs per
-/// node.
-using Placement = std::vector<int>;
+/// slots[i] is the slot of replica i, or of rank i. Slot s is GPU s mod G of node s / G, with G
+/// GPUs per node.
+using Slots = std::vector<int>;
 
 /// Traffic between nodes, in models (bytes divided by a model's bytes). An all-reduce of a group of
 /// m runs around a ring in the order of slots: each member sends 2 (m-1)/m models to the next.
@@ -22,25 +22,25 @@ struct Traffic {
 };
 
 /// Returns the traffic over one period, or over 64 rounds of a sequence without a period.
-Traffic traffic(const Schedule& schedule, int gpus_per_node, const Placement& placement);
+Traffic traffic(const Schedule& schedule, int gpus_per_node, const Slots& placement);
 
-Placement linear_placement(int n);  ///< Replica i in slot i.
-Placement node_major_placement(int n,
-                               int gpus_per_node);  ///< Consecutive replicas on different nodes.
-Placement random_placement(int n, uint64_t seed);
+Slots linear_placement(int n);  ///< Replica i in slot i.
+Slots node_major_placement(int n,
+                           int gpus_per_node);  ///< Consecutive replicas on different nodes.
+Slots random_placement(int n, uint64_t seed);
 
 /// Starts from the best of the three placements above and exchanges replicas of two nodes as long
 /// as that reduces the models that cross nodes (a local search of at most `sweeps` sweeps). The
 /// result is never worse than linear.
-Placement optimised_placement(const Schedule& schedule, int gpus_per_node, uint64_t seed,
-                              int sweeps = 20);
+Slots optimised_placement(const Schedule& schedule, int gpus_per_node, uint64_t seed,
+                          int sweeps = 20);
 
 /// Throws UserError if `name` is not linear, node_major, random or optimised.
 void check_placement_name(const std::string& name);
 
 /// Returns the placement with this name: linear, node_major, random or optimised. Throws UserError
 /// for other names.
-Placement placement_named(const std::string& name, const Schedule& schedule, int gpus_per_node,
-                          uint64_t seed);
+Slots placement_named(const std::string& name, const Schedule& schedule, int gpus_per_node,
+                      uint64_t seed);
 
 }  // namespace dbench::graphs

@@ -46,19 +46,19 @@ const base::Section<SlotFileSpec>& SlotFileSpec::section() {
     return keys;
 }
 
-Placement place_linear(const base::NoKeys&, const Context& c) {
+Slots place_linear(const base::NoKeys&, const Context& c) {
     return linear_placement(c.traffic.ranks);
 }
-Placement place_node_major(const base::NoKeys&, const Context& c) {
+Slots place_node_major(const base::NoKeys&, const Context& c) {
     return node_major_placement(c.hosts);
 }
-Placement place_random(const base::NoKeys&, const Context& c) {
+Slots place_random(const base::NoKeys&, const Context& c) {
     return random_placement(c.traffic.ranks, c.seed);
 }
-Placement place_optimised(const OptimisedSpec&, const Context& c) {
+Slots place_optimised(const OptimisedSpec&, const Context& c) {
     return cheapest_placement(c.traffic, *c.links, c.row_bytes, c.seed);
 }
-Placement place_by_file(const SlotFileSpec& spec, const Context& c) {
+Slots place_by_file(const SlotFileSpec& spec, const Context& c) {
     return read_placement(spec.path, c.traffic.ranks);
 }
 
@@ -80,20 +80,20 @@ Json resolve_placement(const Json& given, const std::string& pointer) {
     return base::resolve_member(given, pointer, "placement", base::entries_of(placement_table()));
 }
 
-Placement node_major_placement(const std::vector<std::string>& hosts) {
+Slots node_major_placement(const std::vector<std::string>& hosts) {
     std::map<std::string, int> number, seen;
     std::vector<std::pair<int, int>> order;  // per slot: its index on its host, index of the host
     for (const std::string& host : hosts) {
         const int of_host = number.emplace(host, static_cast<int>(number.size())).first->second;
         order.emplace_back(seen[host]++, of_host);
     }
-    Placement slots = linear_placement(static_cast<int>(hosts.size()));
+    Slots slots = linear_placement(static_cast<int>(hosts.size()));
     std::sort(slots.begin(), slots.end(), [&](int a, int b) { return order[a] < order[b]; });
     return slots;
 }
 
-Placement read_placement(const std::string& path, int ranks) {
-    Placement slots;
+Slots read_placement(const std::string& path, int ranks) {
+    Slots slots;
     std::vector<bool> taken(static_cast<size_t>(ranks), false);
     for (const auto& row : read_numbers(path, "write the number of a slot for each rank")) {
         for (const double value : row) {

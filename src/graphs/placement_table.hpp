@@ -21,7 +21,7 @@ struct PlacementContext {
 };
 
 /// A row of the table. `make(spec, context)` returns the slot of each rank. It throws UserError.
-using PlacementEntry = base::FactoryEntry<Placement(const PlacementContext& context)>;
+using PlacementEntry = base::FactoryEntry<Slots(const PlacementContext& context)>;
 const std::vector<PlacementEntry>& placement_table();
 
 /// Checks the spec's `placement` and fills in its defaults. Throws UserError.
@@ -29,10 +29,10 @@ base::Json resolve_placement(const base::Json& given, const std::string& pointer
 
 /// Places consecutive ranks on different hosts: first the first slot of each host, in the order in
 /// which hosts appear, then the second slot of each, and so on.
-Placement node_major_placement(const std::vector<std::string>& hosts);
+Slots node_major_placement(const std::vector<std::string>& hosts);
 
 /// Reads the slot of each rank from a file of whole numbers that holds each of 0 .. ranks - 1 once.
 /// Throws UserError.
-Placement read_placement(const std::string& path, int ranks);
+Slots read_placement(const std::string& path, int ranks);
 
 }  // namespace dbench::graphs

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "base/json.hpp"
-#include "predict/simulator.hpp"
+#include "predict/network.hpp"
+#include "predict/order.hpp"
+#include "predict/work.hpp"
 
 namespace dbench::predict {
 

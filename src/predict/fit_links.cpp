@@ -8,6 +8,7 @@
 
 #include "graphs/schedule.hpp"
 #include "predict/rounds.hpp"
+#include "predict/simulator.hpp"
 
 namespace dbench::predict {
 namespace {

@@ -9,7 +9,8 @@
 #include <map>
 
 #include "predict/calibration.hpp"
-#include "predict/simulator.hpp"
+#include "predict/network.hpp"
+#include "predict/order.hpp"
 
 namespace dbench::predict {
 

@@ -7,6 +7,7 @@
 
 #include "base/quantile.hpp"
 #include "base/text.hpp"
+#include "predict/simulator.hpp"
 
 namespace dbench::predict {
 

@@ -9,9 +9,12 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "comm/placement.hpp"
 #include "graphs/schedule.hpp"
 #include "predict/calibration.hpp"
-#include "predict/simulator.hpp"
+#include "predict/network.hpp"
+#include "predict/order.hpp"
+#include "predict/work.hpp"
 
 namespace dbench::predict {
 

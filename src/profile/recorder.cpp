@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
@@ -12,6 +13,7 @@
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "comm/world/background_collective.hpp"
+#include "comm/world/run_together.hpp"
 #include "profile/earlier_run.hpp"
 #include "profile/graph_log.hpp"
 #include "profile/nonfinite_losses.hpp"
@@ -29,12 +31,6 @@ constexpr int64_t kGrowth = 8, kMostIterations = 1 << 16;
 constexpr int64_t kRecorderMostBytes = 32 << 20;  // Limit for all ranks in one flush.
 constexpr double kRhoSeconds = 20;           // Time limit for eigenvalues at the end of the run.
 constexpr double kFailureWaitSeconds = 0.5;  // Time limit for rows in transit when the run fails.
-
-std::vector<int64_t> evaluated_replicas(int64_t n, int64_t m) {
-    std::vector<int64_t> replicas;
-    for (int64_t j = 0; j < m; ++j) replicas.push_back(j * n / m);
-    return replicas;
-}
 
 /// Serialises JSON. File names need not be UTF-8: invalid bytes are replaced.
 std::string as_text(const base::Json& json) {
@@ -130,8 +126,8 @@ RunHead Recorder::Impl::head() const {
     for (int rank = 0; rank < placement.ranks; ++rank) {
         head.first_replica.push_back(placement.begin(rank));
     }
-    head.evaluated = evaluated_replicas(placement.replicas, options.evaluated);
-    head.axes = {placement.replicas, placement.ranks, tensors, options.evaluated};
+    head.evaluated = options.evaluated;
+    head.axes = {placement.replicas, placement.ranks, tensors, std::ssize(options.evaluated)};
     head.features = {options.norms,      options.variance,     options.after,
                      options.validation, options.asynchronous, options.metrics};
     head.planned = options.iterations;
@@ -155,28 +151,19 @@ std::optional<EarlierRun> Recorder::Impl::earlier_run() const {
 
 void Recorder::Impl::create() {
     ranks = gather_ranks(world, options);
-    std::string problem;
-    bool user = false;
-    if (world.rank() == 0) {
-        try {
-            graphs = std::make_unique<GraphLog>(options.schedule, options.certificate,
-                                                options.certified, options.graphs);
-            const std::optional<EarlierRun> earlier = earlier_run();
-            RunHead begin = head();
-            if (earlier) begin.earlier = &*earlier;
-            const bool has_rows = earlier && earlier->first > 0;
-            begin.axes.ranks = std::max(begin.axes.ranks, has_rows ? earlier->ranks : 0);
-            file = std::make_unique<RunFile>(begin);
-            if (earlier) replay_graphs(*earlier);
-        } catch (const base::UserError& error) {
-            problem = error.what();
-            user = true;
-        } catch (const std::exception& error) {
-            problem = error.what();
-        }
-    }
-    if (world.rank() == 0 && problem.empty() && options.first == 0) remove_traces(options.path);
-    world.agree(problem, user);
+    comm::run_together(world, [&] {
+        if (world.rank() != 0) return;
+        graphs = std::make_unique<GraphLog>(options.schedule, options.certificate,
+                                            options.certified, options.graphs);
+        const std::optional<EarlierRun> earlier = earlier_run();
+        RunHead begin = head();
+        if (earlier) begin.earlier = &*earlier;
+        const bool has_rows = earlier && earlier->first > 0;
+        begin.axes.ranks = std::max(begin.axes.ranks, has_rows ? earlier->ranks : 0);
+        file = std::make_unique<RunFile>(begin);
+        if (earlier) replay_graphs(*earlier);
+        if (options.first == 0) remove_traces(options.path);
+    });
     if (options.traced) create_trace();
     progress.iterations = options.iterations;
     progress.first = progress.completed = options.first;
@@ -371,7 +358,7 @@ void Recorder::iteration(const algorithms::IterationRecord& record) {
 void Recorder::evaluation(const algorithms::EvaluationRecord& record) {
     Impl& m = *impl_;
     if (m.world.rank() != 0) return;
-    append_evaluation(*m.file, m.options.evaluated, record);
+    append_evaluation(*m.file, std::ssize(m.options.evaluated), record);
     m.progress.test_accuracy = record.test.mean_accuracy;
     m.progress.elapsed = m.clock.seconds();
     m.progress.done = record.iteration == m.options.iterations;

@@ -66,7 +66,7 @@ struct RecorderOptions {
     std::string device = "cpu";  ///< This rank's device.
     int cpus = 1;                ///< CPU cores that this rank may use.
 
-    int64_t evaluated = 0;  ///< m; the evaluated replicas are floor(j n / m).
+    std::vector<int64_t> evaluated;  ///< Replicas whose local models are evaluated.
     bool validation = false;
     std::vector<algorithms::MetricName> metrics;  ///< Further metrics of evaluations.
     bool norms = true;                            ///< Record norms in rows of /parameters.

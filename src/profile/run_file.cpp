@@ -123,14 +123,29 @@ void RunFile::write_head(const RunHead& head) {
                    "step times that dbench predict expects, JSON");
     }
 
-    const h5::Group tensors = make_group(file_, "tensors"), ranks = make_group(file_, "ranks");
-    std::vector<std::string> names, kinds, hosts, devices;
-    std::vector<int64_t> numel, local_ranks, cpus, slots;
-    for (const arena::Tensor& tensor : head.tensors) {
+    write_tensors(head.tensors);
+    write_ranks(head);
+    make_tables(head);
+}
+
+void RunFile::write_tensors(const std::vector<arena::Tensor>& tensors) {
+    std::vector<std::string> names, kinds;
+    std::vector<int64_t> numel;
+    for (const arena::Tensor& tensor : tensors) {
         names.push_back(tensor.name);
         numel.push_back(tensor.numel);
         kinds.emplace_back(arena::to_string(tensor.kind));
     }
+    const h5::Group group = make_group(file_, "tensors");
+    const auto columns = tensor_columns();
+    write_texts(group, columns[0], names);
+    write_integers(group, columns[1], numel);
+    write_texts(group, columns[2], kinds);
+}
+
+void RunFile::write_ranks(const RunHead& head) {
+    std::vector<std::string> hosts, devices;
+    std::vector<int64_t> local_ranks, cpus, slots;
     for (const RankInfo& rank : head.ranks) {
         hosts.push_back(rank.host);
         local_ranks.push_back(rank.local_rank);
@@ -138,17 +153,17 @@ void RunFile::write_head(const RunHead& head) {
         cpus.push_back(rank.cpus);
         slots.push_back(rank.slot);
     }
-    const auto of_tensor = tensor_columns(), of_rank = rank_columns();
-    write_texts(tensors, of_tensor[0], names);
-    write_integers(tensors, of_tensor[1], numel);
-    write_texts(tensors, of_tensor[2], kinds);
-    write_texts(ranks, of_rank[0], hosts);
-    write_integers(ranks, of_rank[1], local_ranks);
-    write_texts(ranks, of_rank[2], devices);
-    write_integers(ranks, of_rank[3], cpus);
-    write_integers(ranks, of_rank[4], head.first_replica);
-    write_integers(ranks, of_rank[5], slots);
+    const h5::Group group = make_group(file_, "ranks");
+    const auto columns = rank_columns();
+    write_texts(group, columns[0], hosts);
+    write_integers(group, columns[1], local_ranks);
+    write_texts(group, columns[2], devices);
+    write_integers(group, columns[3], cpus);
+    write_integers(group, columns[4], head.first_replica);
+    write_integers(group, columns[5], slots);
+}
 
+void RunFile::make_tables(const RunHead& head) {
     const h5::Group iteration_group = make_group(file_, "iterations"),
                     parameter_group = make_group(file_, "parameters"),
                     evaluation_group = make_group(file_, "evaluations"),
@@ -263,6 +278,7 @@ void RunFile::check_external_changes() {
 }
 
 void RunFile::commit(Commit what) {
+    if (broken_) return;  // an earlier commit has reported the failure
     std::string problem;
     check_external_changes();
     try {

@@ -69,6 +69,9 @@ public:
 private:
     void create(const RunHead& head, const std::string& temporary);
     void write_head(const RunHead& head);
+    void write_tensors(const std::vector<arena::Tensor>& tensors);
+    void write_ranks(const RunHead& head);
+    void make_tables(const RunHead& head);
     void copy_earlier_rows(const EarlierRun& earlier, bool other_replicas);
     std::vector<Table*> tables();
     std::string write_due(Commit what);

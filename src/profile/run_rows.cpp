@@ -25,7 +25,7 @@ void append_iteration(Table& table, const algorithms::IterationRecord& record, i
     add_parts(table["train_loss"], ranks, &RankRow::loss);
     add_parts(table["train_accuracy"], ranks, &RankRow::accuracy);
     table["graph"].add(graph);
-    table["rounds"].add(record.rounds);
+    table["rounds"].add(record.averagings);
     table["degree"].add(record.degree);
     table["messages"].add(record.messages);
     table["bytes_sent"].add(static_cast<int64_t>(std::llround(record.bytes_sent)));

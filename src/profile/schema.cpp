@@ -91,7 +91,7 @@ std::vector<ColumnSpec> iteration_columns(const Features& features) {
     for (const algorithms::TimeColumn& measured : algorithms::kTimeColumns) {
         columns.push_back({measured.name, Kind::float64, "I,r", "s", measured.help});
     }
-    columns.push_back({"time_wait_rank", Kind::int32, "I,r", "rank", "the rank for which the last wait of time_wait waited last; -1: there was none, or the rank is not known"});
+    columns.push_back({"time_wait_rank", Kind::int32, "I,r", "rank", "the rank whose data arrived last in the last wait of the iteration; -1: there was no wait, or the rank is not known"});
     if (features.asynchronous) {
         add(columns, {
             {"staleness", Kind::float64, "I,n", "1", "what the gradient does not reflect when it is applied, in averagings (ad_psgd) or iterations (swift)"},

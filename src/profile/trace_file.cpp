@@ -124,16 +124,10 @@ std::string trace_path(const std::string& output, int rank) {
 void remove_traces(const std::string& output) {
     const fs::path file(output);
     const std::string begin = fs::path(trace_base(output)).filename().string() + ".trace-";
-    constexpr std::string_view kEnding = ".json";
     std::error_code ignored;
     const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
     for (const std::string& name : base::names_in(folder.string(), ignored)) {
-        if (!name.starts_with(begin) || !name.ends_with(kEnding)) continue;
-        const std::string rank =
-            name.substr(begin.size(), name.size() - begin.size() - kEnding.size());
-        if (!rank.empty() && rank.find_first_not_of("0123456789") == std::string::npos) {
-            fs::remove(folder / name, ignored);
-        }
+        if (base::is_numbered(name, begin, ".json")) fs::remove(folder / name, ignored);
     }
 }
 

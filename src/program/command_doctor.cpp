@@ -61,7 +61,8 @@ int partner_of_first(const std::vector<std::string>& hosts) {
 }
 
 /// Measures the MPI library's all-reduce of rows and compares it with the time that the link needs.
-/// Warns if it is much slower than a link between hosts (`apart`) allows.
+/// If the ranks are on several hosts (`across_hosts`), warns if it is much slower than their link
+/// allows.
 void print_sum(comm::World& world, const comm::LinkSpeed& link, bool across_hosts) {
     const comm::SumSpeed sum = comm::measure_sum(world);
     if (world.rank() != 0) return;

@@ -24,15 +24,6 @@ using base::UserError;
 
 namespace {
 
-// Passes --gpus-per-node to graph types that have a parameter of this name.
-void add_gpus_per_node(Json& spec, int gpus_per_node) {
-    const auto* entry = base::find_entry(graphs::graph_table(), spec.at("type").get<std::string>());
-    if (!entry || gpus_per_node == 0 || spec.contains("gpus_per_node")) return;
-    for (const auto& parameter : entry->parameters) {
-        if (parameter.name == "gpus_per_node") spec["gpus_per_node"] = gpus_per_node;
-    }
-}
-
 // Returns the spec's entry of a graph that is given as JSON, as a spec has it.
 Json parse_graph_json(const std::string& text) {
     Json spec = base::parse_json(text, "graph");
@@ -76,11 +67,11 @@ struct GraphReport {
 // Traffic between nodes with the requested placement, and with the best one that was found.
 struct NodeTraffic {
     graphs::Traffic placed, best;
-    graphs::Placement slots;
+    graphs::Slots slots;
 };
 
 NodeTraffic node_traffic(const graphs::Schedule& schedule, const GraphArguments& a,
-                         const graphs::Placement& placed) {
+                         const graphs::Slots& placed) {
     const auto best = graphs::optimised_placement(schedule, a.gpus_per_node, a.seed);
     return {graphs::traffic(schedule, a.gpus_per_node, placed),
             graphs::traffic(schedule, a.gpus_per_node, best), best};
@@ -107,8 +98,8 @@ graphs::Links slot_links(const GraphArguments& a) {
 }
 
 // Returns the requested placement; "optimised" uses the links if a file of links is given.
-graphs::Placement placement_of(const graphs::Schedule& schedule, const GraphArguments& a,
-                               const graphs::Placement& best_by_links) {
+graphs::Slots placement_of(const graphs::Schedule& schedule, const GraphArguments& a,
+                           const graphs::Slots& best_by_links) {
     if (!a.links.empty() && a.placement == "optimised") return best_by_links;
     if (a.placement == "node_major" && a.gpus_per_node == 0) {
         throw UserError("graph: --placement node_major needs --gpus-per-node");
@@ -136,11 +127,11 @@ GraphReport report_on(const std::string& name, const Json& spec, const GraphArgu
         l.growth = stability_text(algorithm, growth);
     }
     if (a.model_bytes > 0) l.json["bytes_sent"] = l.certificate.models_sent * a.model_bytes;
-    graphs::Placement cheapest;
+    graphs::Slots cheapest;
     if (!a.links.empty()) {
         const graphs::Links links = slot_links(a);
         const auto traffic = graphs::rank_traffic(*l.schedule, graphs::linear_placement(a.n));
-        const auto seconds = [&](const graphs::Placement& slots) {
+        const auto seconds = [&](const graphs::Slots& slots) {
             return graphs::link_cost(traffic, links, a.model_bytes, slots);
         };
         cheapest = graphs::cheapest_placement(traffic, links, a.model_bytes, a.seed);

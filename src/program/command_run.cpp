@@ -11,6 +11,7 @@
 #include "comm/world/common_clock.hpp"
 #include "profile/recorder.hpp"
 #include "profile/result_file.hpp"
+#include "program/abort_job.hpp"
 #include "program/commands.hpp"
 #include "program/crash_log.hpp"
 #include "program/forecast_run.hpp"
@@ -60,18 +61,50 @@ std::string predict_run(comm::World& world, const RunArguments& arguments, Prepa
     return text;
 }
 
-std::unique_ptr<profile::Recorder> make_recorder(
-    comm::World& world, const RunArguments& arguments, const PreparedRun& s, int threads,
-    const std::string& prediction, int64_t first, bool continued, const base::Stopwatch& clock,
-    const base::RunClock& common_clock, ProgressLine& line, std::optional<Heartbeat>& heartbeat) {
+// The point from which a run starts or continues.
+struct StartPoint {
+    std::optional<train::CheckpointHead> head;  ///< Empty: it starts from iteration 0.
+    bool continued = false;                     ///< There is an earlier result file, which is kept.
+    bool complete = false;       ///< The earlier run is complete: nothing is left to do.
+    std::string changed_inputs;  ///< Data that differ from those before the checkpoint, in words.
+
+    int64_t iteration() const { return head ? head->iteration : 0; }
+    bool changes_replicas(const PreparedRun& s) const {
+        return head && head->replicas != s.placement.replicas;
+    }
+};
+
+// The clocks of a run on this rank.
+struct RunClocks {
+    base::Stopwatch run;    ///< Run time, summed over restarts.
+    base::RunClock common;  ///< The clock of rank 0.
+};
+
+// The progress that a run shows: a line on the terminal, and a file for other programs, which is
+// made once the result file is known to be this run's.
+struct ProgressDisplay {
+    ProgressLine line;
+    std::optional<Heartbeat> heartbeat;
+
+    void end() {
+        line.end();
+        heartbeat.reset();
+    }
+};
+
+std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunArguments& arguments,
+                                                 const PreparedRun& s, int threads,
+                                                 const std::string& prediction,
+                                                 const StartPoint& start, const RunClocks& clocks,
+                                                 ProgressDisplay& display) {
     const auto& plan = s.session->plan();
     const profile::Features features = result_features(*s.session);
     profile::RecorderOptions o;
     o.path = s.spec.output;
     o.overwrite = arguments.overwrite || arguments.resume;
-    o.first = first;
-    o.continued = continued;
-    o.clock = clock;
+    o.first = start.iteration();
+    o.continued = start.continued;
+    o.clock = clocks.run;
     o.name = s.spec.run.name;
     o.spec = s.spec.resolved.dump(2);
     o.provenance = provenance(world, arguments, s, threads)
@@ -87,7 +120,7 @@ std::unique_ptr<profile::Recorder> make_recorder(
     o.precision = s.session->type();
     o.device = s.device->name();
     o.cpus = usable_cpus();
-    o.evaluated = static_cast<int64_t>(s.session->evaluated().size());
+    o.evaluated = s.session->evaluated();
     o.validation = features.validation;
     o.metrics = features.metrics;
     o.norms = features.norms;
@@ -99,7 +132,7 @@ std::unique_ptr<profile::Recorder> make_recorder(
     o.schedule = s.session->schedule();
     if (o.schedule) o.certified = o.schedule->certified().matrix;
     o.graphs = s.spec.run.profile.graphs;
-    o.common_clock = common_clock;
+    o.common_clock = clocks.common;
     if (const auto& trace = s.spec.run.profile.trace) {
         o.traced = profile::TracedIterations{trace->begin, trace->end};
     }
@@ -111,8 +144,8 @@ std::unique_ptr<profile::Recorder> make_recorder(
     o.tokens_per_iteration = load.tokens;
     o.seconds_per_iteration = s.session->seconds_per_iteration();
     o.progress = [&](const profile::Progress& p) {
-        line.show(p);
-        if (heartbeat) heartbeat->beat(p);
+        display.line.show(p);
+        if (display.heartbeat) display.heartbeat->beat(p);
     };
     return std::make_unique<profile::Recorder>(world, s.placement, std::move(o));
 }
@@ -136,73 +169,69 @@ void warn_on_rank_0(const comm::World& world, const std::string& warning) {
     if (world.rank() == 0 && !warning.empty()) base::warn(warning);
 }
 
-// True if the data or the machine are at fault, on this rank or on another one.
-bool is_user_error(const std::exception& error) {
-    const auto* peer = dynamic_cast<const comm::PeerFailure*>(&error);
-    return peer ? peer->user_error : dynamic_cast<const base::UserError*>(&error) != nullptr;
-}
-
 // Ends the job on all ranks after a failure during training; the result file keeps the message.
 [[noreturn]] void end_failed(comm::World& world, profile::Recorder& recorder,
                              const std::string& message, bool user_error,
                              const std::string& position) {
     write_crash_log(message);
-    if (world.rank() == 0) {
-        recorder.fail(message);
-        base::report_error(message);
-        warn_on_rank_0(world, position);
-    } else {
-        base::report_error(message);
-        world.report_failure(message, user_error);
-    }
-    world.abort(user_error ? base::kExitUser : base::kExitFailed);
+    if (world.rank() == 0) recorder.fail(message);
+    abort_job(world, message, user_error, position);
 }
 
-// Runs one spec and returns the exit status. `place` is printed if the run fails during training.
-int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int threads,
-        data::KeptData& data, const std::string& position) {
-    base::note_preparation();
-    stop_watching_for_crashes();
-    PreparedRun s = prepare_run(world, spec, train::DevicePurpose::training, &data);
-    const auto estimates = s.session->estimate();
-    const std::string prediction = predict_run(world, arguments, s, threads, estimates);
-    if (world.rank() == 0) {
-        for (const auto& warning : s.session->warnings(estimates)) base::warn(warning);
-        if (const std::string why = s.device->fallback_reason(); !why.empty()) {
-            base::warn("device: cpu, because " + why);
-        }
-        if (s.rank_placement) base::notice(placement_text(s));
-        const std::string rows = s.session->rows_on_host();
-        if (rows.starts_with("as messages") && !s.device->gpu())
-            base::notice("ranks on the same host exchange rows " + rows);
-        const std::string& transport_name = s.on_device->transport_name();
-        if (transport_name.ends_with(")"))
-            base::notice("rows travel between ranks by " + transport_name);
+// Prints warnings about the spec, and what the program has chosen for this machine. Rank 0 only.
+void report_choices(const PreparedRun& s, const train::Estimates& estimates) {
+    for (const auto& warning : s.session->warnings(estimates)) base::warn(warning);
+    if (const std::string why = s.device->fallback_reason(); !why.empty()) {
+        base::warn("device: cpu, because " + why);
     }
-    train::Checkpoints checkpoints(world, s.placement, s.spec.output + ".checkpoints",
-                                   s.spec.run.checkpoint.keep, s.spec.run.checkpoint.replicas);
-    checkpoints.record_inputs(s.inputs.dump(-1, ' ', false, Json::error_handler_t::replace));
-    std::optional<train::CheckpointHead> head;
-    std::string changed_inputs;  // Data that differ from those before the checkpoint, in words.
-    bool continued = false;
-    if (arguments.resume) {
-        const EarlierResult earlier = examine_output(world, s);
-        continued = !earlier.status.empty();
-        const bool complete = earlier.status == "complete";
-        if (!complete) head = find_checkpoint(world, s, checkpoints, earlier.status);
-        changed_inputs = require_recorded_inputs(world, arguments, earlier, head, s);
-        if (complete) {
-            if (world.rank() == 0) base::notice(s.spec.output + " is already complete");
-            return 0;
-        }
-        if (world.rank() == 0) {
-            base::notice(head ? "continuing from iteration " + std::to_string(head->iteration)
-                              : "no checkpoint in " + checkpoints.folder() +
-                                    ": starting from iteration 0");
-        }
+    if (s.rank_placement) base::notice(placement_text(s));
+    const std::string rows = s.session->rows_on_host();
+    if (rows.starts_with("as messages") && !s.device->gpu()) {
+        base::notice("ranks on the same host exchange rows " + rows);
     }
-    claim_checkpoints(world, arguments, s, checkpoints);
-    const MemoryNeed need{estimates.memory_bytes, s.device.get()};
+    const std::string& transport_name = s.on_device->transport_name();
+    if (transport_name.ends_with(")")) {
+        base::notice("rows travel between ranks by " + transport_name);
+    }
+}
+
+// Prints why replicas are not trained in the fastest way. Rank 0 only.
+void report_obstacles(const PreparedRun& s) {
+    const train::Session& session = *s.session;
+    if (session.stacking().ends_with(")")) base::notice("stacking: " + session.stacking());
+    if (session.resident().starts_with("off (")) {
+        base::notice("resident data: " + session.resident());
+    }
+    if (s.device->gpu() && session.capture().ends_with(")")) {
+        base::notice("capture: " + session.capture());
+    }
+}
+
+// Returns where the run starts: at iteration 0, or with --resume at the newest checkpoint.
+// Collective; throws UserError if the run cannot be resumed.
+StartPoint find_start(comm::World& world, const RunArguments& arguments, PreparedRun& s,
+                      train::Checkpoints& checkpoints) {
+    StartPoint start;
+    if (!arguments.resume) return start;
+    const EarlierResult earlier = examine_output(world, s);
+    start.continued = !earlier.status.empty();
+    start.complete = earlier.status == "complete";
+    if (!start.complete) start.head = find_checkpoint(world, s, checkpoints, earlier.status);
+    start.changed_inputs = require_recorded_inputs(world, arguments, earlier, start.head, s);
+    if (world.rank() != 0) return start;
+    if (start.complete) {
+        base::notice(s.spec.output + " is already complete");
+    } else if (start.head) {
+        base::notice("continuing from iteration " + std::to_string(start.iteration()));
+    } else {
+        base::notice("no checkpoint in " + checkpoints.folder() + ": starting from iteration 0");
+    }
+    return start;
+}
+
+// Allocates the replicas and everything else that training needs. Collective; throws UserError on
+// all ranks if the memory is too small.
+void allocate(comm::World& world, const PreparedRun& s, const MemoryNeed& need) {
     const auto prepare = [&] {
         const std::string obstacle = memory_obstacle(need, world.local_size());
         if (!obstacle.empty()) throw base::UserError(obstacle);
@@ -210,78 +239,103 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
     };
     run_on_all_ranks(world, prepare, need);
     s.session->choose_stacking();
-    if (world.rank() == 0 && s.session->stacking().ends_with(")")) {
-        base::notice("stacking: " + s.session->stacking());
+    if (world.rank() == 0) report_obstacles(s);
+}
+
+// Records what changed since the checkpoint.
+void record_changes(profile::Recorder& recorder, const PreparedRun& s, const StartPoint& start) {
+    if (!start.head) return;
+    const int64_t last = start.iteration() - 1;
+    if (start.changes_replicas(s)) {
+        recorder.event(last, "replicas",
+                       std::to_string(start.head->replicas) + " became " +
+                           std::to_string(s.placement.replicas) + " by " +
+                           s.spec.resolved.at("checkpoint").at("replicas").get<std::string>());
     }
-    if (world.rank() == 0 && s.session->resident().starts_with("off (")) {
-        base::notice("resident data: " + s.session->resident());
+    if (is_other_device(start.head->device, s)) {
+        recorder.event(last, "device", start.head->device + " became " + s.device->name());
     }
-    if (world.rank() == 0 && s.device->gpu() && s.session->capture().ends_with(")")) {
-        base::notice("capture: " + s.session->capture());
+    if (!start.changed_inputs.empty()) {
+        recorder.event(last, "data", start.changed_inputs.substr(0, 512));
     }
-    if (head) s.session->resume(checkpoints, *head);
-    ProgressLine progress(arguments.quiet || world.rank() != 0);
+}
+
+// Trains and records the run. Returns the signal that ended it early, or "".
+std::string train_and_record(comm::World& world, const PreparedRun& s, const StartPoint& start,
+                             train::Checkpoints& checkpoints, const RunClocks& clocks,
+                             profile::Recorder& recorder) {
+    if (!start.head) checkpoints.clear();
+    record_changes(recorder, s, start);
+    std::string signal = s.session->train(recorder, checkpoints, clocks.run, clocks.common);
+    if (signal.empty()) {
+        record_remarks(world, recorder, *s.session);
+        recorder.finish("complete");
+    } else {
+        recorder.finish("preempted", "stopped by " + signal + "; --resume continues the run");
+    }
+    return signal;
+}
+
+// Runs one spec and returns the exit status. If it fails during training, it prints `position`:
+// which of several specs this is.
+int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int threads,
+        data::KeptData& data, const std::string& position) {
+    base::note_preparation();
+    stop_watching_for_crashes();
+    PreparedRun s = prepare_run(world, spec, train::DevicePurpose::training, &data);
+    const auto estimates = s.session->estimate();
+    const std::string prediction = predict_run(world, arguments, s, threads, estimates);
+    if (world.rank() == 0) report_choices(s, estimates);
+
+    train::Checkpoints checkpoints(world, s.placement, s.spec.output + ".checkpoints",
+                                   s.spec.run.checkpoint.keep, s.spec.run.checkpoint.replicas);
+    checkpoints.record_inputs(s.inputs.dump(-1, ' ', false, Json::error_handler_t::replace));
+    const StartPoint start = find_start(world, arguments, s, checkpoints);
+    if (start.complete) return 0;
+    claim_checkpoints(world, arguments, s, checkpoints);
+    const MemoryNeed need{estimates.memory_bytes, s.device.get()};
+    allocate(world, s, need);
+    if (start.head) s.session->resume(checkpoints, *start.head);
+
+    ProgressDisplay display{ProgressLine(arguments.quiet || world.rank() != 0), std::nullopt};
     base::catch_signals();
-    const bool other_replicas = head && head->replicas != s.placement.replicas;
     run_on_all_ranks(world, [&] {
-        if (other_replicas && world.rank() == 0) copy_earlier_file(s.spec.output, head->iteration);
+        if (start.changes_replicas(s) && world.rank() == 0) {
+            copy_earlier_file(s.spec.output, start.iteration());
+        }
     });
-    std::optional<Heartbeat> heartbeat;  // created once the result file is known to be this run's
-    const base::Stopwatch clock(head ? head->elapsed : 0);
-    const base::RunClock common_clock = comm::common_clock(world, clock);
+    const base::Stopwatch clock(start.head ? start.head->elapsed : 0);
+    const RunClocks clocks{clock, comm::common_clock(world, clock)};
     const auto recorder =
-        make_recorder(world, arguments, s, threads, prediction, head ? head->iteration : 0,
-                      continued, clock, common_clock, progress, heartbeat);
+        make_recorder(world, arguments, s, threads, prediction, start, clocks, display);
     if (world.rank() == 0) {
-        profile::Progress start;
-        start.first = start.completed = head ? head->iteration : 0;
-        start.iterations = s.session->plan().iterations;
-        heartbeat.emplace(s.spec.output, world.host(), start);
+        profile::Progress begin;
+        begin.first = begin.completed = start.iteration();
+        begin.iterations = s.session->plan().iterations;
+        display.heartbeat.emplace(s.spec.output, world.host(), begin);
     }
-    if (world.rank() == 0 && !head) {
+    if (world.rank() == 0 && !start.head) {
         remove_crash_logs(s.spec.output);
         train::remove_texts(s.spec.output + ".texts");
     }
     watch_for_crashes(s.spec.output, world.rank(), world.host());
     std::string signal;
     try {
-        if (!head) checkpoints.clear();
-        if (other_replicas) {
-            recorder->event(head->iteration - 1, "replicas",
-                            std::to_string(head->replicas) + " became " +
-                                std::to_string(s.placement.replicas) + " by " +
-                                s.spec.resolved.at("checkpoint").at("replicas").get<std::string>());
-        }
-        if (head && is_other_device(head->device, s)) {
-            recorder->event(head->iteration - 1, "device",
-                            head->device + " became " + s.device->name());
-        }
-        if (!changed_inputs.empty()) {
-            recorder->event(head->iteration - 1, "data", changed_inputs.substr(0, 512));
-        }
-        signal = s.session->train(*recorder, checkpoints, clock, common_clock);
-        if (signal.empty()) {
-            record_remarks(world, *recorder, *s.session);
-            recorder->finish("complete");
-        } else {
-            recorder->finish("preempted", "stopped by " + signal + "; --resume continues the run");
-        }
+        signal = train_and_record(world, s, start, checkpoints, clocks, *recorder);
     } catch (const std::exception& error) {
-        progress.end();
-        heartbeat.reset();
+        display.end();
         end_failed(world, *recorder,
                    is_out_of_memory(error) ? memory_message(error, need) : base::reason_of(error),
                    is_user_error(error), position);
     }
+    display.line.end();
     if (!signal.empty()) {
-        progress.end();
         if (world.rank() == 0) {
             base::warn("stopped by " + signal + " after a checkpoint (" + checkpoints.folder() +
                        "): the same command with --resume continues the run");
         }
         return base::kExitPreempted;
     }
-    progress.end();
     if (world.rank() == 0 && !arguments.quiet) {
         base::notice("wrote " + s.spec.output + " (dbench-analyze report " + s.spec.output + ")");
     }

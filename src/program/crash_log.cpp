@@ -134,7 +134,7 @@ void remove_crash_logs(const std::string& output) {
     std::error_code ignored;
     const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
     for (const std::string& name : base::names_in(folder.string(), ignored)) {
-        if (name.starts_with(begin) && name.ends_with(".log")) fs::remove(folder / name, ignored);
+        if (base::is_numbered(name, begin, ".log")) fs::remove(folder / name, ignored);
     }
 }
 

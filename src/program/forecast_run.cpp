@@ -7,10 +7,11 @@
 #include "algorithms/algorithm.hpp"
 #include "algorithms/step/delays.hpp"
 #include "algorithms/step/stepper.hpp"
-#include "arena/messages/codec.hpp"
+#include "arena/messages/element_codec.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "graphs/schedules/staged.hpp"
+#include "predict/rounds.hpp"
 #include "program/parse_member.hpp"
 
 namespace dbench::program {
@@ -58,11 +59,7 @@ Exchange exchange_of(const Json& algorithm, bool asynchronous,
 // The spec of a graph as the command line writes it, with the GPUs of a node if it has this key.
 Json graph_spec(const std::string& words, int gpus_per_node) {
     Json spec = parse_member(words, "graphs");
-    const auto* entry = base::find_entry(graphs::graph_table(), spec.at("type").get<std::string>());
-    if (!entry || gpus_per_node <= 1 || spec.contains("gpus_per_node")) return spec;
-    for (const auto& parameter : entry->parameters) {
-        if (parameter.name == "gpus_per_node") spec["gpus_per_node"] = gpus_per_node;
-    }
+    if (gpus_per_node > 1) add_gpus_per_node(spec, gpus_per_node);
     return spec;
 }
 

@@ -15,6 +15,8 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "predict/rounds.hpp"
+#include "program/abort_job.hpp"
 #include "program/link_costs.hpp"
 #include "program/provenance.hpp"
 #include "program/rank_values.hpp"
@@ -81,17 +83,24 @@ RankCosts rank_costs(const train::StepMeasurement& measured, const PreparedRun& 
     return costs;
 }
 
+// Measures `count` iterations. A rank may fail alone, for example at a damaged photograph, while
+// others wait for its rows: the job then ends on all ranks.
+train::StepMeasurement measure_or_abort(comm::World& world, const PreparedRun& run, int64_t count) {
+    try {
+        return run.session->measure_steps(count);
+    } catch (const std::exception& error) {
+        const bool memory = is_out_of_memory(error);
+        abort_job(world, memory ? memory_message(error) : base::reason_of(error),
+                  memory || is_user_error(error));
+    }
+}
+
 // Measures as many iterations as fit into `seconds`, equally many on all ranks.
 train::StepMeasurement measure_iterations(comm::World& world, const PreparedRun& run,
                                           double seconds, const std::string& kind) {
-    // A rank may fail alone, for example at a damaged photograph: the others must hear of it.
-    double seen = 0;
-    run_on_all_ranks(world, [&] {
-        const base::Stopwatch watch;
-        run.session->measure_steps(kWarmUp);
-        seen = watch.seconds();
-    });
-    const double each = mean_over_ranks(world, seen) / kWarmUp;
+    const base::Stopwatch watch;
+    measure_or_abort(world, run, kWarmUp);
+    const double each = mean_over_ranks(world, watch.seconds()) / kWarmUp;
     const auto count =
         std::clamp(static_cast<int64_t>(seconds / std::max(1e-9, each)), kFewest, kMost);
     if (world.rank() == 0) {
@@ -99,9 +108,7 @@ train::StepMeasurement measure_iterations(comm::World& world, const PreparedRun&
                      time_text(each));
     }
     world.barrier();
-    train::StepMeasurement measured;
-    run_on_all_ranks(world, [&] { measured = run.session->measure_steps(count); });
-    return measured;
+    return measure_or_abort(world, run, count);
 }
 
 // Prepares the spec of `arguments` with the changes of `settings`. Collective. Throws UserError on

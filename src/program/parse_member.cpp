@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "graphs/schedule.hpp"
 #include "program/spec_tables.hpp"
 
 namespace dbench::program {
@@ -63,6 +64,15 @@ base::Json parse_member(const std::string& words, const std::string& plural) {
         spec[key] = parse_member_key(plural, type, key, part.substr(equals + 1));
     }
     return spec;
+}
+
+void add_gpus_per_node(Json& graph, int gpus_per_node) {
+    const auto* entry =
+        base::find_entry(graphs::graph_table(), graph.at("type").get<std::string>());
+    if (!entry || gpus_per_node == 0 || graph.contains("gpus_per_node")) return;
+    for (const auto& parameter : entry->parameters) {
+        if (parameter.name == "gpus_per_node") graph["gpus_per_node"] = gpus_per_node;
+    }
 }
 
 }  // namespace dbench::program

@@ -23,4 +23,8 @@ base::Json parse_member_key(const std::string& plural, const std::string& type,
 /// family `plural`. Throws UserError if a part is not KEY=VALUE.
 base::Json parse_member(const std::string& words, const std::string& plural);
 
+/// Sets the key `gpus_per_node` of a graph whose type has it, unless the graph sets it, or
+/// `gpus_per_node` is 0.
+void add_gpus_per_node(base::Json& graph, int gpus_per_node);
+
 }  // namespace dbench::program

@@ -8,6 +8,7 @@
 
 #include "base/json.hpp"
 #include "comm/placement.hpp"
+#include "comm/world/run_together.hpp"
 #include "comm/world/world.hpp"
 #include "conform/stability.hpp"
 #include "graphs/placement.hpp"
@@ -46,7 +47,7 @@ std::vector<Spec> read_specs(comm::World& world, const RunArguments& arguments);
 
 /// The slots to which the spec's placement assigned the ranks.
 struct RankPlacement {
-    graphs::Placement slots;  ///< slot of each rank; slots are the launcher's process numbers
+    graphs::Slots slots;  ///< slot of each rank; slots are the launcher's process numbers
     /// Predicted seconds per iteration for the messages, with this placement and with the linear
     /// one. Empty if the placement does not use links.
     std::optional<double> seconds, linear_seconds;
@@ -79,18 +80,16 @@ PreparedRun prepare_run(comm::World& world, Spec spec,
 /// of these. `need` is the memory demand to report if an allocation fails. Collective.
 template <class Work>
 void run_on_all_ranks(comm::World& world, Work&& work, const MemoryNeed& need = {}) {
-    std::string error;
-    bool user = false;
-    try {
-        work();
-    } catch (const base::UserError& e) {
-        error = e.what();
-        user = true;
-    } catch (const std::exception& e) {
-        user = is_out_of_memory(e);
-        error = user ? memory_message(e, need) : base::reason_of(e);
-    }
-    world.agree(error, user);
+    comm::run_together(world, [&] {
+        try {
+            work();
+        } catch (const base::UserError&) {
+            throw;
+        } catch (const std::exception& e) {
+            if (is_out_of_memory(e)) throw base::UserError(memory_message(e, need));
+            throw;
+        }
+    });
 }
 
 }  // namespace dbench::program

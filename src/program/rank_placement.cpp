@@ -62,7 +62,7 @@ std::optional<RankPlacement> place_ranks(comm::World& world, const PreparedRun& 
 
 std::string placement_text(const PreparedRun& s) {
     constexpr size_t kMost = 16;
-    const graphs::Placement& slots = s.rank_placement->slots;
+    const graphs::Slots& slots = s.rank_placement->slots;
     std::string text =
         s.spec.resolved.at("placement").at("type").get<std::string>() + ": ranks on slots";
     for (size_t rank = 0; rank < std::min(kMost, slots.size()); ++rank) {

@@ -1,6 +1,6 @@
 #include "program/rank_values.hpp"
 
-#include <nlohmann/json.hpp>
+#include "base/framing.hpp"
 
 namespace dbench::program {
 
@@ -11,10 +11,10 @@ double mean_over_ranks(comm::World& world, double value) {
 }
 
 std::vector<double> gather_values(comm::World& world, const std::vector<double>& values) {
-    using nlohmann::json;
     std::vector<double> all;
-    for (const std::string& text : world.gather(json(values).dump())) {
-        for (const json& value : json::parse(text)) all.push_back(value.get<double>());
+    for (const std::string& bytes : world.gather(base::bytes_of(values))) {
+        const std::vector<double> of_rank = base::doubles_of(bytes);
+        all.insert(all.end(), of_rank.begin(), of_rank.end());
     }
     return all;
 }

@@ -9,7 +9,7 @@
 namespace dbench::train {
 
 /// Returns the place where LibTorch computes for a device.
-inline torch::Device place_of(const Device& device) {
+inline torch::Device torch_device_of(const Device& device) {
     if (const auto gpu = device.gpu()) {
         return {torch::kCUDA, static_cast<torch::DeviceIndex>(*gpu)};
     }

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "algorithms/codecs/codec.hpp"
-#include "arena/messages/codec.hpp"
+#include "arena/messages/element_codec.hpp"
 #include "catch.hpp"
 
 namespace {
@@ -339,7 +339,8 @@ TEST_CASE("float32 sends values in the run's precision") {
 
 TEST_CASE("Stochastic 16-bit codecs round in the direction that the element's number selects") {
     for (const char* type : {"bfloat16", "float16"}) {
-        const auto form = type[0] == 'b' ? arena::Codec::bfloat16 : arena::Codec::float16;
+        const auto form =
+            type[0] == 'b' ? arena::ElementCodec::bfloat16 : arena::ElementCodec::float16;
         const auto value = [&](uint16_t word) {
             double out;
             arena::decode(form, arena::DType::float64, &word, &out, 1);

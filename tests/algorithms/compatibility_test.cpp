@@ -90,9 +90,9 @@ const std::vector<Example>& examples() {
          [](Facts& f) {
              f.model = ModelFacts{.statistics = true, .normalised_values = 1};
              f.data = DataFacts{.batch_size = 5};
-             f.passes = PassFacts{.parts = 3};
+             f.passes = PassFacts{.microbatches = 3};
          },
-         [](Facts& f) { f.passes->parts = 2; }, "/data/batch_size", "at least 2 samples"},
+         [](Facts& f) { f.passes->microbatches = 2; }, "/data/batch_size", "at least 2 samples"},
         {"normalised values", "dsgd",
          [](Facts& f) {
              f.model = ModelFacts{.statistics = true, .normalised_values = 1};
@@ -188,20 +188,21 @@ const std::vector<Example>& examples() {
          [](Facts& f) { f.model->own_loss = false; }, "/label_smoothing", "in that function"},
         {"own loss", "ntk_dfl", [](Facts& f) { f.model = ModelFacts{.own_loss = true}; },
          with("dsgd"), "/model", "squared errors"},
-        {"parts", "dsgd",
+        {"micro-batches", "dsgd",
          [](Facts& f) {
-             f.passes = PassFacts{.parts = 4};
+             f.passes = PassFacts{.microbatches = 4};
              f.data = DataFacts{.batch_size = 3};
          },
          [](Facts& f) { f.data->batch_size = 4; }, "/data/accumulate", "use at most 3"},
-        {"gradient of parts", "feddkd", [](Facts& f) { f.passes = PassFacts{.parts = 2}; },
-         with("dsgd"), "/data/accumulate", "more than its gradient"},
-        {"carried state of parts", "dsgd",
+        {"gradient of micro-batches", "feddkd",
+         [](Facts& f) { f.passes = PassFacts{.microbatches = 2}; }, with("dsgd"),
+         "/data/accumulate", "more than its gradient"},
+        {"carried state of micro-batches", "dsgd",
          [](Facts& f) {
-             f.passes = PassFacts{.parts = 2};
+             f.passes = PassFacts{.microbatches = 2};
              f.model = ModelFacts{.carries = true};
          },
-         [](Facts& f) { f.passes->parts = 1; }, "/data/accumulate", "divides a batch"},
+         [](Facts& f) { f.passes->microbatches = 1; }, "/data/accumulate", "divides a batch"},
         {"streams", "dsgd",
          [](Facts& f) {
              on_gpu(f);

@@ -29,7 +29,7 @@ TEST_CASE("feddkd distils on the minibatches of its local steps, the last one fi
         IterationRecord record;
         run.stepper->step(
             t, 0.1, [&](const auto& ready) { ready(run.layout.all()); }, record, silent);
-        CHECK(record.rounds == (t % 3 == 2 ? 6 : 0));
+        CHECK(record.averagings == (t % 3 == 2 ? 6 : 0));
         CHECK(record.messages == (t % 3 == 2 ? 6 * 2 * kReplicas : 0));
     }
     CHECK(asked == std::vector<int64_t>{2, 1, 0, 2, 1, 5, 4, 3, 5, 4});

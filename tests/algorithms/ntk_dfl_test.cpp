@@ -54,7 +54,7 @@ TEST_CASE("ntk_dfl uses the candidate of least loss over its own and its neighbo
         CHECK(run.x.row<float>(i)[0] - wb[i] == Catch::Approx(0.9).epsilon(1e-3));
     }
     CHECK(asked.size() == 3 * kReplicas);
-    CHECK(record.rounds == 1);
+    CHECK(record.averagings == 1);
     CHECK(record.messages == 5 * 2 * kReplicas);
     const double row = 4.0 * kParameters;
     CHECK(record.bytes_sent == 2 * kReplicas * (2 * row + row + 8 + 4 * (row + 8)));

@@ -40,7 +40,7 @@ std::ostream& operator<<(std::ostream& out, const Passes& passes) {
 /// Returns the rows that the kernels of a rank read and write per replica in the third iteration:
 /// all of them, or those of one kind of kernel.
 Passes passes(comm::World& world, const Json& algorithm, const Json& optimizer, bool exchanges,
-              arena::Codec message = arena::Codec::identity,
+              arena::ElementCodec message = arena::ElementCodec::identity,
               std::optional<arena::Kernel> kind = {}) {
     const Json resolved = resolve_algorithm(algorithm);
     const auto& row = *base::find_entry(algorithm_table(), resolved.at("type").get<std::string>());
@@ -101,7 +101,7 @@ TEST_CASE("On a queue an update and its averaging are one pass") {
     }
     CHECK(passes(world, kCta, kSgd, true) == Passes{4, 3});
     // The host averages rows in 16 bits.
-    CHECK(passes(world, kAtc, kSgd, true, arena::Codec::bfloat16, arena::Kernel::update) ==
+    CHECK(passes(world, kAtc, kSgd, true, arena::ElementCodec::bfloat16, arena::Kernel::update) ==
           Passes{3, 2});
     CHECK(device.conflicts().empty());
 }
@@ -119,7 +119,7 @@ Norms norms(comm::World& world, const Json& order, arena::Traffic& mixed) {
     const Json resolved = resolve_algorithm(order);
     const auto& row = *base::find_entry(algorithm_table(), "dsgd");
     Run run(world, row, resolved, resolve_optimizer(kSgd, "/optimizer"), nullptr, {},
-            arena::Codec::identity, {base::Cadence(1), {}, false});
+            arena::ElementCodec::identity, {base::Cadence(1), {}, false});
     run.stepper->attach(run.table, run.g.rows());
     const auto fill = [&](const arena::Rows& rows, int64_t seed) {
         for (int64_t i = 0; i < rows.count; ++i) {
@@ -179,7 +179,7 @@ TEST_CASE("The one-pass update on a queue computes the same norms as the host") 
 TEST_CASE("A rank reads each neighbour's row once, in place or from the received message") {
     using arena::Kernel;
     const std::vector<Json> apart = {kAtc, kCta}, all = {kAtc, kCta, kAwc}, at_once = {kAwc};
-    const auto check = [](const std::vector<Json>& orders, arena::Codec codec,
+    const auto check = [](const std::vector<Json>& orders, arena::ElementCodec codec,
                           std::optional<Kernel> kind, Passes expected) {
         for (const Json& order : orders) {
             for (const std::string& problem :
@@ -195,7 +195,7 @@ TEST_CASE("A rank reads each neighbour's row once, in place or from the received
     };
     for (const char* in_place : {"0", "1"}) {
         const comm::tests::Environment setting("DBENCH_READ_IN_PLACE", in_place);
-        const auto whole = arena::Codec::identity, words = arena::Codec::bfloat16;
+        const auto whole = arena::ElementCodec::identity, words = arena::ElementCodec::bfloat16;
         check(apart, whole, {}, {6, 3});
         // reads its row and two neighbours'; writes W x
         check(apart, whole, Kernel::mixing, {3, 1});

@@ -36,7 +36,7 @@ struct Run {
 
     Run(comm::World& world, const AlgorithmEntry& row, const base::Json& algorithm,
         const base::Json& optimizer, std::shared_ptr<graphs::Schedule> graph = nullptr,
-        Minibatch minibatch = {}, arena::Codec message = arena::Codec::identity,
+        Minibatch minibatch = {}, arena::ElementCodec message = arena::ElementCodec::identity,
         ProfilePlan profile = {})
         : placement{kReplicas, world.size()},
           table(arena::DType::float32, placement.begin(world.rank()), placement.count(world.rank()),

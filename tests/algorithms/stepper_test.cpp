@@ -77,7 +77,7 @@ TEST_CASE("a step records what it sent and how its time divides") {
         3, 0.25, [&](const auto& ready) { ready(run.layout.all()); }, record, silent);
     CHECK(record.iteration == 3);
     CHECK(record.lr == 0.25);
-    CHECK(record.rounds == 1);
+    CHECK(record.averagings == 1);
     CHECK(record.degree == 2);
     CHECK(record.messages == 2 * kReplicas);
     CHECK(record.bytes_sent == 2.0 * kReplicas * kParameters * 4);

@@ -26,7 +26,7 @@ template <class T>
 constexpr DType kCodedSumsType = sizeof(T) == 4 ? DType::float32 : DType::float64;
 
 template <class T>
-std::vector<T> rounded(Codec codec, const std::vector<T>& x) {
+std::vector<T> rounded(ElementCodec codec, const std::vector<T>& x) {
     std::vector<T> q(x.size());
     quantize(codec, kCodedSumsType<T>, x.data(), q.data(), static_cast<int64_t>(x.size()));
     return q;
@@ -38,7 +38,7 @@ bool coded_sums_same_bits(const std::vector<T>& a, const std::vector<T>& b) {
 }
 
 template <class T>
-void check(Codec codec, int64_t count, int terms, bool change) {
+void check(ElementCodec codec, int64_t count, int terms, bool change) {
     const std::vector<T> x = elements<T>(0, count), own = rounded(codec, x);
     std::vector<T> expected(x.size());
     std::vector<std::vector<uint16_t>> words;
@@ -72,7 +72,7 @@ void check(Codec codec, int64_t count, int terms, bool change) {
 }  // namespace
 
 TEST_CASE("Sums over words have the bits of sums over the decoded words") {
-    for (const Codec codec : {Codec::bfloat16, Codec::float16}) {
+    for (const ElementCodec codec : {ElementCodec::bfloat16, ElementCodec::float16}) {
         for (const int64_t count : kCounts) {
             for (const int terms : {0, 1, 2, 5, 17}) {
                 for (const bool change : {false, true}) {

@@ -7,8 +7,8 @@
 #include "arena/device/memory.hpp"
 #include "arena/kernels.hpp"
 #include "arena/messages/chosen_parts.hpp"
-#include "arena/messages/codec.hpp"
 #include "arena/messages/coded_sums.hpp"
+#include "arena/messages/element_codec.hpp"
 #include "arena/messages/link_matrices.hpp"
 #include "arena/messages/low_rank_parts.hpp"
 #include "arena/messages/message_parts.hpp"
@@ -117,7 +117,7 @@ void mix(Material& m, Queue& queue) {
     weighted_changes(m.terms(m.at(0), kDegree), out, m.columns, queue);
 }
 
-template <Codec kCodec>
+template <ElementCodec kCodec>
 void convert(Material& m, Queue& queue) {
     const int64_t count = m.columns.count();
     encode(kCodec, m.at(0).type, m.at(0).data, m.words.data(), count, queue);
@@ -126,7 +126,7 @@ void convert(Material& m, Queue& queue) {
 }
 
 /// Sums two terms of the same words, into a row and in place.
-template <Codec kCodec>
+template <ElementCodec kCodec>
 void coded(Material& m, Queue& queue) {
     const int64_t count = m.columns.count();
     const DType type = m.at(0).type;
@@ -183,7 +183,7 @@ void chosen(Material& m, Queue& queue) {
     const auto message = shared_rows(queue, type, 0, 1, parts->bytes() / size_of(type) + 1);
     const auto indices =
         std::make_shared<HostVisibleArray<uint32_t>>(queue.memories().values<uint32_t>(0));
-    quantize(Codec::bfloat16, type, m.at(0).data, m.at(0).data, together(0).stride, queue);
+    quantize(ElementCodec::bfloat16, type, m.at(0).data, m.at(0).data, together(0).stride, queue);
     if (kLargest) {
         parts->send_largest(together(0), message->rows(), queue);
     } else {
@@ -402,22 +402,22 @@ inline const Case kKernels[] = {
                                   {{3, 5}, m.mean.data(), m.squared.data()}};
          combine_moments(m.layout, kRows, parts, m.columns, m.mean.data(), m.m2.data(), queue);
      }},
-    {"bfloat16", convert<Codec::bfloat16>},
-    {"float16", convert<Codec::float16>},
-    {"sums over bfloat16", coded<Codec::bfloat16>},
-    {"sums over float16", coded<Codec::float16>},
+    {"bfloat16", convert<ElementCodec::bfloat16>},
+    {"float16", convert<ElementCodec::float16>},
+    {"sums over bfloat16", coded<ElementCodec::bfloat16>},
+    {"sums over float16", coded<ElementCodec::float16>},
     {"whole parts", [](Material& m, Queue& queue) { parts(m, queue, Whole{}); }},
     {"bfloat16 parts",
      [](Material& m, Queue& queue) {
-         parts(m, queue, Halves{Codec::bfloat16, false});
+         parts(m, queue, Halves{ElementCodec::bfloat16, false});
      }},
     {"stochastic float16 parts",
      [](Material& m, Queue& queue) {
-         parts(m, queue, Halves{Codec::float16, true});
+         parts(m, queue, Halves{ElementCodec::float16, true});
      }},
     {"stochastic bfloat16 parts",
      [](Material& m, Queue& queue) {
-         parts(m, queue, Halves{Codec::bfloat16, true});
+         parts(m, queue, Halves{ElementCodec::bfloat16, true});
      }},
     {"parts of signs", [](Material& m, Queue& queue) { parts(m, queue, Signs{}); }},
     {"parts of 1 bit and sign",

@@ -2,8 +2,8 @@
 
 #include "arena/emulated_device.hpp"
 #include "arena/kernels.hpp"
-#include "arena/messages/codec.hpp"
 #include "arena/messages/coded_sums.hpp"
+#include "arena/messages/element_codec.hpp"
 #include "arena/random_rows.hpp"
 #include "catch.hpp"
 
@@ -258,10 +258,11 @@ TEST_CASE("a mean of words as the first launch of an idle device reads its own t
     std::vector<float> x(kCount), here(kCount), there(kCount);
     std::vector<uint16_t> words(kCount);
     for (int64_t c = 0; c < kCount; ++c) x[c] = 0.1F * static_cast<float>(c);
-    encode(Codec::bfloat16, DType::float32, x.data(), words.data(), kCount);
+    encode(ElementCodec::bfloat16, DType::float32, x.data(), words.data(), kCount);
     const std::vector<CodedTerm> terms = {{words.data(), 0.75}};
     const auto mean = [&](float* out, Queue& queue) {
-        coded_mean(Codec::bfloat16, DType::float32, x.data(), terms, false, out, kCount, queue);
+        coded_mean(ElementCodec::bfloat16, DType::float32, x.data(), terms, false, out, kCount,
+                   queue);
     };
     mean(here.data(), host_queue());
     EmulatedDevice device(8);

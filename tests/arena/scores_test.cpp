@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// Two parts of `n` terms with three classes.
+/// Two minibatches of `n` terms with three classes.
 template <class T>
 struct Scored {
     int64_t terms;
@@ -24,8 +24,8 @@ struct Scored {
     explicit Scored(int64_t n) : terms(n), logits(static_cast<size_t>(6 * n)) {
         for (int64_t k = 0; k < 2 * n; ++k) labels.push_back(k % 3);
     }
-    T& logit(int64_t part, int64_t term, int64_t c) {
-        return logits[static_cast<size_t>((part * terms + term) * 3 + c)];
+    T& logit(int64_t minibatch, int64_t term, int64_t c) {
+        return logits[static_cast<size_t>((minibatch * terms + term) * 3 + c)];
     }
     Outputs outputs() const {
         return {logits.data(),
@@ -47,13 +47,13 @@ TEMPLATE_TEST_CASE("labels with the largest logit are counted", "", float, doubl
     const bool device = GENERATE(false, true);
     Scored<T> s(terms);
     double right[2] = {};
-    for (int64_t part = 0; part < 2; ++part) {
+    for (int64_t minibatch = 0; minibatch < 2; ++minibatch) {
         for (int64_t k = 0; k < terms; ++k) {
-            const int64_t label = s.labels[static_cast<size_t>(part * terms + k)];
-            const bool found = (k * (part + 2)) % 5 < 2;
-            for (int64_t c = 0; c < 3; ++c) s.logit(part, k, c) = static_cast<T>(c == label);
-            if (!found) s.logit(part, k, (label + 1) % 3) = T{2};
-            right[part] += found;
+            const int64_t label = s.labels[static_cast<size_t>(minibatch * terms + k)];
+            const bool found = (k * (minibatch + 2)) % 5 < 2;
+            for (int64_t c = 0; c < 3; ++c) s.logit(minibatch, k, c) = static_cast<T>(c == label);
+            if (!found) s.logit(minibatch, k, (label + 1) % 3) = T{2};
+            right[minibatch] += found;
         }
     }
     EmulatedDevice emulated(5, -1, EmulatedDevice::Pace::random);
@@ -61,9 +61,10 @@ TEMPLATE_TEST_CASE("labels with the largest logit are counted", "", float, doubl
     const auto all = static_cast<double>(terms);
     score(s.outputs(), 0.25, all, false, s.loss, s.accuracy, queue);
     emulated.finish();
-    for (int part = 0; part < 2; ++part) {
-        CHECK(s.loss[part] == 0.25 * static_cast<double>(s.losses[static_cast<size_t>(part)]));
-        CHECK(s.accuracy[part] == right[part] / all);
+    for (int minibatch = 0; minibatch < 2; ++minibatch) {
+        CHECK(s.loss[minibatch] ==
+              0.25 * static_cast<double>(s.losses[static_cast<size_t>(minibatch)]));
+        CHECK(s.accuracy[minibatch] == right[minibatch] / all);
     }
     score(s.outputs(), 0.25, all, true, s.loss, s.accuracy, queue);
     emulated.finish();
@@ -87,11 +88,11 @@ TEST_CASE("among equal logits the first class wins, and a NaN beats all") {
 TEST_CASE("classes may have any stride, and real targets have no accuracy") {
     Scored<float> s(3);
     for (int64_t k = 0; k < 6; ++k) s.labels[static_cast<size_t>(k)] = 2;
-    Outputs across = s.outputs();  // [parts, classes, terms]
-    across.part_stride = 9;
+    Outputs across = s.outputs();  // [minibatches, classes, terms]
+    across.minibatch_stride = 9;
     across.term_stride = 1;
     across.class_stride = 3;
-    for (int k = 6; k < 9; ++k) s.logits[static_cast<size_t>(k)] = 1;  // Class 2 of part 0.
+    for (int k = 6; k < 9; ++k) s.logits[static_cast<size_t>(k)] = 1;  // Class 2 of minibatch 0.
     score(across, 1, 3, false, s.loss, s.accuracy);
     CHECK(s.accuracy[0] == 1);
     CHECK(s.accuracy[1] == 0);

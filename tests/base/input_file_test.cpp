@@ -112,4 +112,13 @@ TEST_CASE("The names in a folder are sorted, and a failure is reported") {
     CHECK(error == std::errc::no_such_file_or_directory);
 }
 
+TEST_CASE("A numbered name has digits between its beginning and its end") {
+    CHECK(is_numbered("out.h5.crash-12.log", "out.h5.crash-", ".log"));
+    for (const char* name : {"out.h5.crash-.log", "out.h5.crash-notes.log", "out.h5.crash-1.txt",
+                             "h5.crash-1.log", "out.h5.crash-1a.log", "out.h5.crash-"}) {
+        CHECK_FALSE(is_numbered(name, "out.h5.crash-", ".log"));
+    }
+    CHECK_FALSE(is_numbered("ab", "ab", "b"));  // the beginning and the end must not overlap
+}
+
 }  // namespace dbench::base

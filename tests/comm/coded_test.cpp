@@ -10,10 +10,11 @@
 namespace dbench::comm::tests {
 namespace {
 
-constexpr arena::Codec kCodecs[] = {arena::Codec::bfloat16, arena::Codec::float16};
+constexpr arena::ElementCodec kCodecs[] = {arena::ElementCodec::bfloat16,
+                                           arena::ElementCodec::float16};
 constexpr arena::DType kCodedTypes[] = {arena::DType::float32, arena::DType::float64};
 
-double quantized(arena::Codec codec, double x) {
+double quantized(arena::ElementCodec codec, double x) {
     arena::quantize(codec, arena::DType::float64, &x, &x, 1);
     return x;
 }
@@ -26,7 +27,7 @@ double element(arena::DType type, int replica, int64_t column) {
 
 /// Compares with x_i + sum_j w_ij (Q(x_j) - Q(x_i)) in float64.
 std::string against_definition(const DenseSchedule& schedule, const arena::Layout& layout,
-                               arena::Codec codec, arena::Rows out, double tolerance) {
+                               arena::ElementCodec codec, arena::Rows out, double tolerance) {
     const int n = schedule.size();
     for (int i = 0; i < n; ++i) {
         for (const arena::Tensor& tensor : layout.tensors()) {
@@ -66,7 +67,7 @@ TEST_CASE("Coded mixing equals its definition") {
     const arena::Layout layout = awkward_layout();
     for (int n = 1; n <= 9; ++n) {
         for (const DenseSchedule& schedule : all_schedules(n)) {
-            for (const arena::Codec codec : kCodecs) {
+            for (const arena::ElementCodec codec : kCodecs) {
                 for (const arena::DType type : kCodedTypes) {
                     const arena::Buffer out = mixed_alone(schedule, layout, type, codec);
                     const double tolerance = type == arena::DType::float32 ? 4e-7 * n : 5e-16 * n;
@@ -81,7 +82,7 @@ TEST_CASE("Coded mixing gives the same bits on any number of ranks") {
     const arena::Layout layout = awkward_layout();
     for (const int n : {1, 2, 4, 5, 9}) {
         for (const DenseSchedule& schedule : all_schedules(n)) {
-            for (const arena::Codec codec : kCodecs) {
+            for (const arena::ElementCodec codec : kCodecs) {
                 const arena::DType type = arena::DType::float32;
                 const arena::Buffer expected = mixed_alone(schedule, layout, type, codec);
                 for (int ranks = 2; ranks <= std::min(n, 4); ++ranks) {
@@ -100,7 +101,7 @@ TEST_CASE("A coded all-reduce is the rounded mean of rounded rows on any number 
     const arena::Layout layout = awkward_layout();
     const arena::DType type = arena::DType::float32;
     for (const int n : {1, 2, 3, 5, 8}) {
-        for (const arena::Codec codec : kCodecs) {
+        for (const arena::ElementCodec codec : kCodecs) {
             const auto reduce = [&](World& world) {
                 const Placement placement{n, world.size()};
                 Exchange exchange(world, placement, layout, nullptr, Reduction::reproducible,
@@ -120,7 +121,7 @@ TEST_CASE("A coded all-reduce is the rounded mean of rounded rows on any number 
                 }
                 // The rounding of the mean may add half a unit in the last place in either
                 // direction.
-                const double last = codec == arena::Codec::bfloat16 ? 1.0 / 256 : 1.0 / 2048;
+                const double last = codec == arena::ElementCodec::bfloat16 ? 1.0 / 256 : 1.0 / 2048;
                 CHECK(std::abs(get(expected.rows(), 0, c) - mean) <=
                       std::abs(mean) * last + 1e-6 * size + 1e-7);
                 CHECK(get(expected.rows(), 0, c) == quantized(codec, get(expected.rows(), 0, c)));
@@ -141,7 +142,8 @@ TEST_CASE("Rows are read in place with every codec and any size of group") {
     const arena::Layout layout = awkward_layout();
     const DenseSchedule ring = circulant(4, {1, -1}), everybody = complete(12);
     for (const DenseSchedule* schedule : {&ring, &everybody}) {
-        for (const arena::Codec codec : {arena::Codec::identity, arena::Codec::bfloat16}) {
+        for (const arena::ElementCodec codec :
+             {arena::ElementCodec::identity, arena::ElementCodec::bfloat16}) {
             const arena::DType type = arena::DType::float32;
             const arena::Buffer expected = mixed_alone(*schedule, layout, type, codec);
             for (const char* in_place : {"0", "1"}) {
@@ -173,7 +175,7 @@ TEST_CASE("Rows are read in place with every codec and any size of group") {
 TEST_CASE("Coded averaging preserves the mean and converges at the rate of W") {
     const arena::Layout layout = awkward_layout();
     for (const DenseSchedule& schedule : {circulant(8, {1, -1}), complete(8)}) {
-        for (const arena::Codec codec : kCodecs) {
+        for (const arena::ElementCodec codec : kCodecs) {
             World world{alone()};
             Exchange exchange(world, {8, 1}, layout, &schedule, Reduction::reproducible, codec);
             const arena::Buffer x = replicas(layout, arena::DType::float32, 0, 8);
@@ -192,7 +194,7 @@ TEST_CASE("Coded averaging preserves the mean and converges at the rate of W") {
 TEST_CASE("Equal replicas remain equal to the bit") {
     const arena::Layout layout = awkward_layout();
     for (const DenseSchedule& schedule : {circulant(8, {1, -1}), complete(8), arbitrary(8, 3)}) {
-        for (const arena::Codec codec : kCodecs) {
+        for (const arena::ElementCodec codec : kCodecs) {
             World world{alone()};
             Exchange exchange(world, {8, 1}, layout, &schedule, Reduction::reproducible, codec);
             const arena::Buffer x(arena::DType::float32, 0, 8, layout.columns());

@@ -9,7 +9,8 @@ namespace dbench::comm::tests {
 
 /// Returns W x as one process that holds all replicas computes it.
 inline arena::Buffer mixed_alone(const DenseSchedule& schedule, const arena::Layout& layout,
-                                 arena::DType type, arena::Codec codec = arena::Codec::identity) {
+                                 arena::DType type,
+                                 arena::ElementCodec codec = arena::ElementCodec::identity) {
     World world{alone()};
     const Placement placement{schedule.size(), 1};
     Exchange exchange(world, placement, layout, &schedule, Reduction::reproducible, codec);
@@ -90,7 +91,7 @@ inline std::string check_rows_in_place(Exchange& exchange, const arena::Layout& 
 inline std::string check_mixing(World& world, const DenseSchedule& schedule,
                                 const arena::Layout& layout, arena::DType type,
                                 const arena::Buffer& expected,
-                                arena::Codec codec = arena::Codec::identity) {
+                                arena::ElementCodec codec = arena::ElementCodec::identity) {
     const Placement placement{schedule.size(), world.size()};
     const int64_t first = placement.begin(world.rank()), count = placement.count(world.rank());
     Exchange exchange(world, placement, layout, &schedule, Reduction::reproducible, codec);
@@ -146,7 +147,7 @@ inline std::string check_mixing(World& world, const DenseSchedule& schedule,
 /// Every replica holds the bytes of the tree mean after an all-reduce.
 inline std::string check_all_reduce(World& world, int n, const arena::Layout& layout,
                                     arena::DType type, const arena::Buffer& expected,
-                                    arena::Codec codec = arena::Codec::identity) {
+                                    arena::ElementCodec codec = arena::ElementCodec::identity) {
     const Placement placement{n, world.size()};
     Exchange exchange(world, placement, layout, nullptr, Reduction::reproducible, codec);
     const arena::Buffer x =

@@ -85,7 +85,8 @@ TEST_CASE("NCCL: all graphs give the bits of one process, with two buckets in fl
 TEST_CASE("NCCL: all ways to mix, with groups of several replicas per rank, also in 16 bits") {
     const arena::Layout layout = short_layout();
     for (const int n : {2, 5, 9}) {
-        for (const arena::Codec codec : {arena::Codec::identity, arena::Codec::bfloat16}) {
+        for (const arena::ElementCodec codec :
+             {arena::ElementCodec::identity, arena::ElementCodec::bfloat16}) {
             for (const DenseSchedule& schedule : all_schedules(n)) {
                 const arena::Buffer mixed = mixed_alone(schedule, layout, kNcclFloat, codec);
                 check_nccl(std::min(n, 4), [&](World& world) {

@@ -40,6 +40,14 @@ TEST_CASE("A rank is the process that its slot names") {
           }) == kFine4);
 }
 
+TEST_CASE("Wrong numbers are refused, and the ranks keep theirs") {
+    CHECK(play(3, [](World& world) {
+              world.renumber({2, 0, 1});
+              CHECK_THROWS(world.renumber({1, 0}));
+              return check_collectives(world);
+          }) == kFine3);
+}
+
 TEST_CASE("Collectives work on renumbered ranks") {
     CHECK(play(5, [](World& world) {
               world.renumber({3, 1, 4, 0, 2});

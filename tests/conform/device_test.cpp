@@ -62,7 +62,7 @@ struct Case {
     std::string title;
 };
 
-Case case_of(const ConformanceCase& tested, const Json& graph, arena::Codec codec) {
+Case case_of(const ConformanceCase& tested, const Json& graph, arena::ElementCodec codec) {
     TrainingSettings training = training_of(tested, graph, kReplicas, kIterations);
     training.type = arena::DType::float32;
     training.noise = 0.1;
@@ -80,13 +80,13 @@ std::vector<Case> cases() {
     for (const ConformanceCase& tested : conformance_cases("")) {
         const Json graph =
             graphs::resolve_graph(suitable_graph(*tested.row, {}, kReplicas), "graph");
-        all.push_back(case_of(tested, graph, arena::Codec::identity));
+        all.push_back(case_of(tested, graph, arena::ElementCodec::identity));
         if (!met.insert(tested.row->name).second) continue;
         const bool rows = tested.row->traits.messages == algorithms::Messages::rows;
-        if (rows) all.push_back(case_of(tested, graph, arena::Codec::bfloat16));
+        if (rows) all.push_back(case_of(tested, graph, arena::ElementCodec::bfloat16));
         const Json complete = graphs::resolve_graph({{"type", "complete"}}, "graph");
         if (unsuitable_reason(*tested.row, complete, kReplicas).empty()) {
-            all.push_back(case_of(tested, complete, arena::Codec::identity));
+            all.push_back(case_of(tested, complete, arena::ElementCodec::identity));
         }
     }
     return all;

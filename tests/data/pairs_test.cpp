@@ -262,13 +262,13 @@ TEST_CASE("a batch of pairs is padded to its longest sentence") {
     CHECK(Tokens(batch.labels, batch.labels + batch.terms) == labels);
     CHECK(set->text(Tokens(batch.labels, batch.labels + 3)) == "a");
 
-    const data::Batch second = data::part(batch, 1, 2);
+    const data::Batch second = data::microbatch(batch, 1, 2);
     CHECK(second.count == 1);
     CHECK(second.terms == 5);
     CHECK(second.row_terms == Tokens{5});
     CHECK(second.labels == batch.labels + 3);
     CHECK(second.inputs == inputs + 10);
-    CHECK(data::part(batch, 0, 4).count == 0);
+    CHECK(data::microbatch(batch, 0, 4).count == 0);
 }
 
 TEST_CASE("buckets contain every pair once, sorted, and as many pairs as the tokens allow") {

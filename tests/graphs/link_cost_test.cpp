@@ -41,7 +41,7 @@ std::vector<int> one_each(int n) { return linear_placement(n); }
 // Computes the cost from its definition and the matrices: mean over the rounds of the slowest
 // replica.
 double cost_by_definition(const Schedule& schedule, const Links& links, double bytes,
-                          const Placement& slot) {
+                          const Slots& slot) {
     const int n = schedule.size();
     const int64_t rounds = schedule.period();
     double sum = 0;
@@ -157,7 +157,7 @@ TEST_CASE("the cost of a ring is that of its slowest replica", "[graphs]") {
     CHECK(link_cost(traffic, links, 100, {0, 1, 2}) == Approx(11));
     // 0 -> 2: 2 + 5, 2 -> 1: 6 + 1, 1 -> 0: 3 + 10
     CHECK(link_cost(traffic, links, 100, {0, 2, 1}) == Approx(13));
-    CHECK(cheapest_placement(traffic, links, 100, 1) == Placement{0, 1, 2});
+    CHECK(cheapest_placement(traffic, links, 100, 1) == Slots{0, 1, 2});
     CHECK(link_cost(traffic, links, 0, {0, 1, 2}) == Approx(5));
 }
 
@@ -172,7 +172,7 @@ TEST_CASE("a row that several replicas of a rank use is sent to that rank once",
     links.latency = {0, 1, 10, 0};
     CHECK(link_cost(traffic, links, 0, {0, 1}) == 30);
     CHECK(link_cost(traffic, links, 0, {1, 0}) == 10);  // the three rows use the fast link
-    CHECK(cheapest_placement(traffic, links, 0, 1) == Placement{1, 0});
+    CHECK(cheapest_placement(traffic, links, 0, 1) == Slots{1, 0});
 }
 
 TEST_CASE("groups cost as much as DT-FM's all-reduce", "[graphs]") {
@@ -212,7 +212,7 @@ TEST_CASE("the cost is the mean over the iterations of a period", "[graphs]") {
         INFO(type);
         CHECK(share == Approx(1));
         if (groups) continue;
-        const Placement slot = random_placement(8, 7);
+        const Slots slot = random_placement(8, 7);
         CHECK(link_cost(traffic, links, 1e6, slot) ==
               Approx(cost_by_definition(*schedule, links, 1e6, slot)));
     }
@@ -228,12 +228,12 @@ TEST_CASE("up to eight ranks the cheapest placement is the best of all permutati
         REQUIRE_FALSE(groups);
         for (const uint64_t seed : {1, 2, 3}) {
             const Links links = random_links(n, seed);
-            Placement slot = linear_placement(n);
+            Slots slot = linear_placement(n);
             double least = 1e9;
             do {
                 least = std::min(least, cost_by_definition(*schedule, links, 1e6, slot));
             } while (std::next_permutation(slot.begin(), slot.end()));
-            const Placement found = cheapest_placement(traffic, links, 1e6, seed);
+            const Slots found = cheapest_placement(traffic, links, 1e6, seed);
             INFO(type << ", seed " << seed);
             CHECK(cost_by_definition(*schedule, links, 1e6, found) == Approx(least));
         }
@@ -248,8 +248,8 @@ TEST_CASE("the cheapest placement never costs more than the linear one", "[graph
             const auto schedule = make(type, n);
             const auto traffic = rank_traffic(*schedule, one_each(n));
             const Links links = random_links(n, 11);
-            const Placement found = cheapest_placement(traffic, links, 1e6, 1);
-            Placement sorted = found;
+            const Slots found = cheapest_placement(traffic, links, 1e6, 1);
+            Slots sorted = found;
             std::sort(sorted.begin(), sorted.end());
             INFO(type << ", n = " << n);
             CHECK(sorted == linear_placement(n));
@@ -270,7 +270,7 @@ TEST_CASE("a ring over two cities crosses between them twice", "[graphs]") {
     // In linear order both neighbours of a replica are far; at best only one of them is.
     const double near = 0.001 + 1e-3, far = 0.1 + 1;
     CHECK(link_cost(traffic, links, 1e6, linear_placement(n)) == Approx(2 * far));
-    const Placement found = cheapest_placement(traffic, links, 1e6, 1);
+    const Slots found = cheapest_placement(traffic, links, 1e6, 1);
     CHECK(link_cost(traffic, links, 1e6, found) == Approx(near + far));
     int crossings = 0;
     for (int i = 0; i < n; ++i) crossings += (found[i] + found[(i + 1) % n]) % 2;
@@ -323,7 +323,7 @@ TEST_CASE("the search improves a scrambled ring on DT-FM's eight cities", "[grap
         }
     }
     const auto traffic = rank_traffic(*make("ring", kDevices), one_each(kDevices));
-    const Placement found = cheapest_placement(traffic, links, 1e8, 1);
+    const Slots found = cheapest_placement(traffic, links, 1e8, 1);
     CHECK(link_cost(traffic, links, 1e8, found) <
           link_cost(traffic, links, 1e8, linear_placement(kDevices)));
 }

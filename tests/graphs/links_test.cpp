@@ -112,14 +112,14 @@ TEST_CASE("links are written in the format in which they are read", "[graphs]") 
 }
 
 TEST_CASE("node_major takes one slot of each host in turn", "[graphs]") {
-    CHECK(node_major_placement(Hosts{"b", "b", "b", "a", "a", "c"}) == Placement{0, 3, 5, 1, 4, 2});
+    CHECK(node_major_placement(Hosts{"b", "b", "b", "a", "a", "c"}) == Slots{0, 3, 5, 1, 4, 2});
     CHECK(node_major_placement(Hosts(8, "a")) == linear_placement(8));
     const Hosts even{"a", "a", "b", "b", "c", "c"};
     CHECK(node_major_placement(even) == node_major_placement(6, 2));
 }
 
 TEST_CASE("a placement from a file is a permutation of the ranks", "[graphs]") {
-    CHECK(read_placement(LinksScratch("# slots\n2 0\n1\n").path, 3) == Placement{2, 0, 1});
+    CHECK(read_placement(LinksScratch("# slots\n2 0\n1\n").path, 3) == Slots{2, 0, 1});
     const auto refused = [](const std::string& content) {
         const LinksScratch file(content);
         return refusal([&] { read_placement(file.path, 3); });

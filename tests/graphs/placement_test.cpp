@@ -14,7 +14,7 @@ using namespace dbench::graphs::testing;
 
 namespace {
 
-bool is_permutation(Placement placement) {
+bool is_permutation(Slots placement) {
     std::sort(placement.begin(), placement.end());
     for (size_t i = 0; i < placement.size(); ++i) {
         if (placement[i] != static_cast<int>(i)) return false;
@@ -71,7 +71,7 @@ TEST_CASE("the optimiser never increases the traffic between nodes and improves 
 
 TEST_CASE("relabelled replicas have the same spectrum", "[graphs]") {
     const int n = 24;
-    const Placement name = random_placement(n, 5);
+    const Slots name = random_placement(n, 5);
     for (const auto* type : {"ring", "exponential", "star", "erdos_renyi", "base_k",
                              "one_peer_exponential", "tree", "d_equistatic"}) {
         const auto graph = make(type, n);

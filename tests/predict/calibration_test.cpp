@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "catch.hpp"
 #include "predict/prediction.hpp"
+#include "predict/simulator.hpp"
 
 using namespace dbench;
 using namespace dbench::predict;

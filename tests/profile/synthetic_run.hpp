@@ -90,7 +90,9 @@ struct SyntheticRun {
         }
         o.precision = precision;
         o.cpus = 3;
-        o.evaluated = evaluated;
+        for (int64_t j = 0; j < evaluated; ++j) {
+            o.evaluated.push_back(j * replicas / evaluated);
+        }
         o.validation = validation;
         o.norms = norms;
         o.variance = variance;
@@ -113,7 +115,7 @@ struct SyntheticRun {
         r.lr = 0.1 / (t + 1);
         r.averaged = schedule != nullptr && t != 3;  // Iteration 3 is a local step.
         if (schedule) r.round = schedule->at(t);
-        r.rounds = r.averaged;
+        r.averagings = r.averaged;
         r.degree = r.averaged ? 1 : 0;
         r.messages = r.averaged ? replicas : 0;
         r.bytes_sent = 40.0 * static_cast<double>(r.messages);

@@ -158,15 +158,15 @@ def test_texts_are_written_to_a_folder_of_the_run_alone(dbench, pairs):
     {"model": "mlp", "data": {"type": "shapes", "train": 96, "test": 12, "batch_size": 12}},
     {"model": {**SMALL, "dropout": 0}, "data": {**PAIRS, "batch_size": 6}},
 ], ids=["images", "pairs"])
-def test_a_batch_by_parts_is_the_batch_to_rounding(dbench, pairs, changes):
+def test_a_batch_by_micro_batches_is_the_batch_to_rounding(dbench, pairs, changes):
     whole = dbench.spec({**SPEC, **changes}, precision="float64", evaluate={"every": None},
                         optimizer={"type": "sgd", "lr": 0.05}, length={"iterations": 6})
     one = dbench.run(whole, "1.h5")
-    parts = dbench.run(whole, "4.h5", "--set", "/data/accumulate=4", ranks=2)
+    divided = dbench.run(whole, "4.h5", "--set", "/data/accumulate=4", ranks=2)
     for name in ("iterations/train_loss", "iterations/train_accuracy", "iterations/epoch",
                  "parameters/norm", "evaluations/mean_loss"):
-        np.testing.assert_allclose(read(parts, name), read(one, name), rtol=1e-9, err_msg=name)
-    assert np.any(read(parts, "parameters/norm") != read(one, "parameters/norm"))
+        np.testing.assert_allclose(read(divided, name), read(one, name), rtol=1e-9, err_msg=name)
+    assert np.any(read(divided, "parameters/norm") != read(one, "parameters/norm"))
 
 
 def test_label_smoothing_is_of_training_alone(dbench):

@@ -70,7 +70,7 @@ TEST_CASE("Correct answers counted on the device equal those counted on the host
     for (int64_t part = 0; part < 4; ++part) {
         CHECK(of_parts[part].item<double>() ==
               model->correct(logits.slice(0, 10 * part, 10 * part + 10),
-                             data::part(random.batch, part, 4), 1));
+                             data::microbatch(random.batch, part, 4), 1));
     }
     data::Batch real = random.batch;
     real.labels = nullptr;

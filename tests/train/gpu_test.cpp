@@ -17,7 +17,7 @@ TEST_CASE("On a GPU a queue starts after the part of a captured pass that it wai
         return;
     }
     const std::unique_ptr<Device> gpu = make_gpu_device(0, 1);
-    const auto options = torch::TensorOptions(torch::kFloat32).device(place_of(*gpu));
+    const auto options = torch::TensorOptions(torch::kFloat32).device(torch_device_of(*gpu));
     constexpr int64_t kSize = 2048;
     constexpr int kProducts = 50;
     torch::Tensor x, y, z, rest, identity;

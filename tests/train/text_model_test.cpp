@@ -141,7 +141,7 @@ struct TextFixture {
           plan(data::plan_batches({data::BatchSize::Unit::replica, 2}, *partition, 2)),
           model(make_model(spec, {{4}, 9, true, plan.stream ? 2 : 0})),
           replicas(*model, {2, 1}, 0, arena::DType::float64, Init::same, 1),
-          executor(*model, replicas, Passes{seed}) {}
+          executor(*model, replicas, PassOptions{seed}) {}
 
     static std::vector<int32_t> text() {
         std::vector<int32_t> tokens;
@@ -279,7 +279,7 @@ TEST_CASE("Dropout depends on seed, replica and iteration alone") {
         CHECK_FALSE(torch::allclose(other.losses(1), losses.slice(0, 0, 1)));
 
         Replicas second(*readers.model, {2, 2}, 1, arena::DType::float64, Init::same, 1);
-        Executor executor(*readers.model, second, Passes{1});
+        Executor executor(*readers.model, second, PassOptions{1});
         data::Loader::Options options;
         options.last_iteration = 1;
         options.begin = 1;

@@ -159,7 +159,7 @@ TEST_CASE("Gradients by parts of a batch equal those of the whole batch, to roun
         double loss = 0, accuracy = 0;
         for (const int64_t parts : {1, 3, 7, 50}) {
             const double smoothing = each.context.classes > 0 ? 0.1 : 0;
-            Executor executor(*model, replicas, {.parts = parts, .smoothing = smoothing});
+            Executor executor(*model, replicas, {.microbatches = parts, .smoothing = smoothing});
             const auto score = executor.gradient(0, replicas.x(), 0, data.batch, timers);
             const auto gradients = views(replicas.layout(), replicas.g(), 0);
             if (parts == 1) {

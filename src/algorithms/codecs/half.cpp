@@ -22,7 +22,7 @@ const base::Section<HalfSpec>& HalfSpec::section() {
     return keys;
 }
 
-template <arena::Codec form>
+template <arena::ElementCodec form>
 std::unique_ptr<Codec> make_half(const HalfSpec& spec) {
     return make_fixed_width_codec(arena::Halves{form, spec.stochastic});
 }
@@ -31,12 +31,12 @@ std::unique_ptr<Codec> make_half(const HalfSpec& spec) {
 
 CodecEntry bfloat16_codec() {
     return {"bfloat16", "16 bits: the range of float32, 8 bits of precision",
-            make_half<arena::Codec::bfloat16>};
+            make_half<arena::ElementCodec::bfloat16>};
 }
 
 CodecEntry float16_codec() {
     return {"float16", "16 bits: up to 65504, 11 bits of precision",
-            make_half<arena::Codec::float16>};
+            make_half<arena::ElementCodec::float16>};
 }
 
 }  // namespace dbench::algorithms

@@ -35,27 +35,27 @@ Finding check_own_loss(const Facts& f) {
                    "export it without a loss function, or choose the algorithm dsgd"};
 }
 
-Finding check_number_of_parts(const Facts& f) {
-    if (!f.passes || !f.data || f.passes->parts == 1 || f.data->ragged) return {};
+Finding check_number_of_microbatches(const Facts& f) {
+    if (!f.passes || !f.data || f.passes->microbatches == 1 || f.data->ragged) return {};
     const std::string size = std::to_string(f.data->batch_size);
-    if (f.passes->parts <= f.data->batch_size) return {};
+    if (f.passes->microbatches <= f.data->batch_size) return {};
     return Problem{"/data/accumulate",
                    "a batch of " + size + " samples cannot be divided into " +
-                       std::to_string(f.passes->parts) + " parts",
+                       std::to_string(f.passes->microbatches) + " micro-batches",
                    "use at most " + size};
 }
 
-Finding check_parts_gradient(const Facts& f) {
-    if (!f.passes || f.passes->parts == 1) return {};
+Finding check_microbatch_gradient(const Facts& f) {
+    if (!f.passes || f.passes->microbatches == 1) return {};
     if (!f.traits.linearises && !f.traits.distils) return {};
     return Problem{"/data/accumulate",
-                   "computes gradients by parts of a batch (" + f.algorithm +
+                   "computes gradients by micro-batches (" + f.algorithm +
                        " uses the batch for more than its gradient)",
                    "leave it out, or choose the algorithm dsgd"};
 }
 
-Finding check_parts_carried(const Facts& f) {
-    if (!f.passes || !f.model || f.passes->parts == 1 || !f.model->carries) return {};
+Finding check_microbatch_carried(const Facts& f) {
+    if (!f.passes || !f.model || f.passes->microbatches == 1 || !f.model->carries) return {};
     return Problem{"/data/accumulate",
                    "divides a batch (the text and the model's state continue from one whole batch "
                    "to the next)",
@@ -117,10 +117,10 @@ Finding check_normalised_values(const Facts& f) {
     const std::string reason =
         "makes BatchNorm normalise single values (a channel of its last layers has one value for "
         "each sample, and ";
-    if (f.data->batch_size / f.passes->parts < 2) {
+    if (f.data->batch_size / f.passes->microbatches < 2) {
         return Problem{"/data/batch_size",
                        reason + "a pass has one sample; the variance of one value is undefined)",
-                       "use batches, and parts of batches, of at least 2 samples"};
+                       "use batches and micro-batches of at least 2 samples"};
     }
     if (f.passes->recalibrated_samples == 1) {
         return Problem{"/evaluate/batch_size",
@@ -173,12 +173,13 @@ std::vector<Rule> pass_rules() {
          check_smoothing_loss},
         {"own loss", "an algorithm that linearises the model requires one without a loss function",
          check_own_loss},
-        {"parts", "a batch has at least as many samples as parts", check_number_of_parts},
-        {"gradient of parts",
+        {"micro-batches", "a batch has at least as many samples as micro-batches",
+         check_number_of_microbatches},
+        {"gradient of micro-batches",
          "accumulation requires an algorithm that uses a batch for its gradient only",
-         check_parts_gradient},
-        {"carried state of parts", "accumulation requires a model that carries no state",
-         check_parts_carried},
+         check_microbatch_gradient},
+        {"carried state of micro-batches", "accumulation requires a model that carries no state",
+         check_microbatch_carried},
         {"streams", "replicas run on streams only if nothing orders their passes", check_streams},
         {"batched", "replicas run batched only if model and batches can be stacked", check_batched},
         {"capture", "passes are captured only if they are the same in every iteration",

@@ -3,25 +3,15 @@
 #include <fnmatch.h>
 
 #include <cmath>
-#include <cstring>
 
 #include "arena/sums/dispersion.hpp"
 #include "base/error.hpp"
+#include "base/framing.hpp"
 
 namespace dbench::algorithms {
 namespace {
 
 using graphs::Measure;
-
-std::string bytes_of(const std::vector<double>& values) {
-    return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)};
-}
-
-std::vector<double> numbers_of(const std::string& bytes) {
-    std::vector<double> values(bytes.size() / sizeof(double));
-    if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
-    return values;
-}
 
 double measure(const arena::Dispersion& d, Measure which) {
     switch (which) {
@@ -155,8 +145,8 @@ std::vector<double> Control::measure_tensors(const Probe& probe) const {
 
 std::vector<double> Control::gather_replicas(const std::vector<double>& local) const {
     std::vector<double> all;
-    for (const std::string& part : world_.all_gather(bytes_of(local))) {
-        const auto values = numbers_of(part);
+    for (const std::string& part : world_.all_gather(base::bytes_of(local))) {
+        const auto values = base::doubles_of(part);
         all.insert(all.end(), values.begin(), values.end());
     }
     return all;
@@ -170,9 +160,9 @@ std::vector<double> Control::step_times() const {
 }
 
 std::vector<double> Control::broadcast_from_rank_0(std::vector<double> values) const {
-    std::string bytes = bytes_of(values);
+    std::string bytes = base::bytes_of(values);
     world_.broadcast(bytes);
-    return numbers_of(bytes);
+    return base::doubles_of(bytes);
 }
 
 }  // namespace dbench::algorithms

@@ -21,7 +21,7 @@ struct IterationRecord {
     double lr = 0;
     bool averaged = false;         ///< Parameters were averaged with the matrix of `round`.
     graphs::Round round{0, true};  ///< Valid if `averaged`.
-    int64_t rounds = 0;            ///< Averagings of parameters.
+    int64_t averagings = 0;        ///< Number for the parameters.
     double degree = 0;             ///< Mean out-degree without the replica itself.
     int64_t messages = 0;
     double bytes_sent = 0;  ///< Bytes that all replicas send, as if each had a rank.

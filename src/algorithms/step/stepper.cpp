@@ -143,7 +143,7 @@ std::optional<graphs::Round> Stepper::next_round(int64_t t) const {
 
 void Stepper::fill_record(const Sent& sent, int64_t times, IterationRecord& record) const {
     record.averaged = sent.averaged;
-    record.rounds = sent.rounds * times;
+    record.averagings = sent.averagings * times;
     record.degree = sent.degree;
     record.messages = sent.messages * times;
     record.bytes_sent = bytes_of(sent) * static_cast<double>(times);

@@ -25,8 +25,8 @@ struct RunSchedule {
     std::shared_ptr<graphs::Schedule> graph;
     std::shared_ptr<graphs::Schedule> schedule;  ///< The schedule of the exchanges.
 
-    /// Derives `schedule` from `graph` with the algorithm's rule, if it has one.
     RunSchedule() = default;
+    /// Derives `schedule` from `graph` with the algorithm's rule, if it has one.
     RunSchedule(std::shared_ptr<graphs::Schedule> graph, const AlgorithmEntry& row,
                 const base::Json& algorithm, const graphs::RunFacts& run);
 
@@ -43,7 +43,7 @@ struct StepSpec {
     double lr_max = 0;  ///< Largest learning rate of the run.
     arena::DType type = arena::DType::float32;
     comm::Reduction reduction = comm::Reduction::reproducible;
-    arena::Codec message = arena::Codec::identity;  ///< Encoding of rows in messages.
+    arena::ElementCodec message = arena::ElementCodec::identity;  ///< Encoding of rows in messages.
     ProfilePlan profile = {};
     Compression compression = {};  ///< For algorithms that compress their messages.
     const OptimizerEntry* optimizer_row = nullptr;  ///< Null: the table entry of `optimizer`.
@@ -162,7 +162,7 @@ private:
     const comm::Placement& placement_;
     const arena::Layout& layout_;
     arena::DType type_;
-    arena::Codec message_;
+    arena::ElementCodec message_;
     RunSchedule schedule_;
     graphs::StagedSchedule* staged_;
     // Promised end of uninterrupted iterations (see the setter); 0 without a promise.

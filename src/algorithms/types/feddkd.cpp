@@ -59,7 +59,7 @@ public:
     }
     Sent sent(int64_t, graphs::Round round) const override {
         Sent all = rows_sent(round, static_cast<int>(1 + steps_));
-        all.rounds *= 1 + steps_;
+        all.averagings *= 1 + steps_;
         return all;
     }
 

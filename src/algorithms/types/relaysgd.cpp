@@ -142,6 +142,7 @@ private:
         for (int k = 0; k < part.swaps.count(); ++k) {
             step.combine(sent_[k].rows(), messages(step, part, k), piece);
         }
+        const TimedScope scope(step.timers, Time::exchange);
         for (int k = 0; k < part.swaps.count(); ++k) {
             const graphs::Round swap = graph_.swap(part.swaps.begin + k);
             pending_.push_back({step.exchange.start_mix(swap, sent_[k].rows(), piece), k});

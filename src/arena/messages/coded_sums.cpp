@@ -71,9 +71,9 @@ DBENCH_CLONES void on_host(const CodedMean<double>& body) { mean_body(body); }
 DBENCH_CLONES void on_host(const CodedShift<float>& body) { shift_body(body); }
 DBENCH_CLONES void on_host(const CodedShift<double>& body) { shift_body(body); }
 
-void coded_mean(Codec codec, DType type, const void* x, std::span<const CodedTerm> terms,
+void coded_mean(ElementCodec codec, DType type, const void* x, std::span<const CodedTerm> terms,
                 bool change, void* out, int64_t count, Queue& queue) {
-    DBENCH_EXPECT(codec != Codec::identity);
+    DBENCH_EXPECT(codec != ElementCodec::identity);
     const auto many = static_cast<int64_t>(terms.size());
     const int64_t bytes = count * size_of(type), words = count * size_of(codec, type);
     count_passes(type, {0, count}, 1, 1, Kernel::mixing);
@@ -99,9 +99,9 @@ void coded_mean(Codec codec, DType type, const void* x, std::span<const CodedTer
     });
 }
 
-void coded_shift(Codec codec, DType type, const void* x, const void* mean, bool change, void* out,
-                 int64_t count, Queue& queue) {
-    DBENCH_EXPECT(codec != Codec::identity);
+void coded_shift(ElementCodec codec, DType type, const void* x, const void* mean, bool change,
+                 void* out, int64_t count, Queue& queue) {
+    DBENCH_EXPECT(codec != ElementCodec::identity);
     const int64_t bytes = count * size_of(type);
     count_passes(type, {0, count}, 2, 1, Kernel::mixing);
     const auto accesses = [&] {

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "arena/messages/codec.hpp"
+#include "arena/messages/element_codec.hpp"
 #include "arena/rows.hpp"
 
 namespace dbench::arena {
@@ -18,11 +18,11 @@ struct CodedTerm {
 /// Computes out = x + sum over j of w_j (D(q_j) - Q(x)) in the order of the terms, or only the sum
 /// if `change`, for `count` elements. D decodes and Q rounds. `out` may be x. Reads all rows in one
 /// pass.
-void coded_mean(Codec codec, DType type, const void* x, std::span<const CodedTerm> terms,
+void coded_mean(ElementCodec codec, DType type, const void* x, std::span<const CodedTerm> terms,
                 bool change, void* out, int64_t count, Queue& queue = host_queue());
 
 /// Computes out = x + (mean - Q(x)) from a mean of decoded rows, or only mean - Q(x) if `change`.
-void coded_shift(Codec codec, DType type, const void* x, const void* mean, bool change, void* out,
-                 int64_t count, Queue& queue = host_queue());
+void coded_shift(ElementCodec codec, DType type, const void* x, const void* mean, bool change,
+                 void* out, int64_t count, Queue& queue = host_queue());
 
 }  // namespace dbench::arena

@@ -22,7 +22,7 @@ struct CodedMean {
     static constexpr int64_t kWidth = 4096;
     static constexpr int kSome = 8;  // Elements per thread.
 
-    Codec codec;
+    ElementCodec codec;
     bool change;
     const T* x;
     const CodedTerm* terms;
@@ -35,7 +35,7 @@ struct CodedMean {
 
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
-        if (codec == Codec::bfloat16) {
+        if (codec == ElementCodec::bfloat16) {
             add<Bfloat16>(block, index * kWidth);
         } else {
             add<Float16>(block, index * kWidth);
@@ -78,7 +78,7 @@ template <class T>
 struct CodedShift {
     static constexpr int64_t kWidth = 4096;
 
-    Codec codec;
+    ElementCodec codec;
     bool change;
     const T* x;
     const T* mean;
@@ -90,7 +90,7 @@ struct CodedShift {
 
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
-        if (codec == Codec::bfloat16) {
+        if (codec == ElementCodec::bfloat16) {
             add<Bfloat16>(block, index * kWidth);
         } else {
             add<Float16>(block, index * kWidth);

@@ -33,7 +33,7 @@ template <class Element, class From, class To>
 struct Convert {
     static constexpr int64_t kWidth = 4096;
 
-    Codec codec;
+    ElementCodec codec;
     const From* from;
     To* to;
     int64_t count;
@@ -47,7 +47,7 @@ struct Convert {
         const int64_t here = end - begin;
         const From* const x = from + begin;
         To* const out = to + begin;
-        if (codec == Codec::bfloat16) {
+        if (codec == ElementCodec::bfloat16) {
             convert<Bfloat16>(block, here, x, out);
         } else {
             convert<Float16>(block, here, x, out);

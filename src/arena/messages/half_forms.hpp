@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "arena/loops.hpp"
-#include "arena/messages/codec.hpp"
+#include "arena/messages/element_codec.hpp"
 
 namespace dbench::arena {
 
@@ -58,8 +58,8 @@ struct Float16 {
 /// Calls `work.template operator()<Form>()` with the codec's encoding. The codec must not be the
 /// identity.
 template <class Work>
-DBENCH_INLINE void with_form(Codec codec, const Work& work) {
-    if (codec == Codec::bfloat16) return work.template operator()<Bfloat16>();
+DBENCH_INLINE void with_form(ElementCodec codec, const Work& work) {
+    if (codec == ElementCodec::bfloat16) return work.template operator()<Bfloat16>();
     work.template operator()<Float16>();
 }
 

@@ -141,7 +141,7 @@ DBENCH_INLINE void with_codes(Whole, double, const Work& work) {
 template <class T, class Work>
 DBENCH_INLINE void with_codes(Halves form, double, const Work& work) {
     with_flag(form.stochastic, [&](auto stochastic) DBENCH_INLINE_LAMBDA {
-        if (form.form == Codec::bfloat16) {
+        if (form.form == ElementCodec::bfloat16) {
             work(HalfCodes<Bfloat16, T, decltype(stochastic)::value>{});
         } else {
             work(HalfCodes<Float16, T, decltype(stochastic)::value>{});

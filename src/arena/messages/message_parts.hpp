@@ -12,7 +12,7 @@
 #include "arena/device/read_only_array.hpp"
 #include "arena/layout.hpp"
 #include "arena/loops.hpp"
-#include "arena/messages/codec.hpp"
+#include "arena/messages/element_codec.hpp"
 #include "arena/rows.hpp"
 
 namespace dbench::arena {
@@ -32,7 +32,7 @@ struct Whole {
 /// mean v.
 struct Halves {
     static constexpr PartNumber kNumber = PartNumber::none;
-    Codec form;
+    ElementCodec form;
     bool stochastic;
     bool draws() const { return stochastic; }
 };

@@ -15,7 +15,7 @@ void score(const Outputs& outputs, double share, double all_terms, bool adds, do
            double* accuracy, Queue& queue) {
     DBENCH_EXPECT(outputs.classes <= kMaxScoredClasses);
     const auto accesses = [&] {
-        const int64_t bytes = outputs.parts * static_cast<int64_t>(sizeof(double));
+        const int64_t bytes = outputs.minibatches * static_cast<int64_t>(sizeof(double));
         return std::vector<Access>{writes(loss, bytes), writes(accuracy, bytes)};
     };
     with_type(outputs.type, [&]<class T>() {

@@ -9,20 +9,19 @@
 
 namespace dbench::arena {
 
-/// The outputs of one or several minibatches: `parts` parts (one per replica) of `terms` terms
-/// each.
+/// The outputs of one or several minibatches (one per replica) of `terms` terms each.
 struct Outputs {
-    const void* logits;  ///< [parts, terms, classes], with the strides below in elements.
-    int64_t parts, terms, classes;
-    int64_t part_stride, term_stride, class_stride;
-    const int64_t* labels;  ///< [parts, terms]; null for real targets.
-    const void* losses;     ///< [parts], means; of the type of the logits.
+    const void* logits;  ///< [minibatches, terms, classes], with the strides below in elements.
+    int64_t minibatches, terms, classes;
+    int64_t minibatch_stride, term_stride, class_stride;
+    const int64_t* labels;  ///< [minibatches, terms]; null for real targets.
+    const void* losses;     ///< [minibatches], means; of the type of the logits.
     DType type;
 };
 /// Maximum number of classes: more classes would need several threads per term.
 inline constexpr int64_t kMaxScoredClasses = 1024;
 
-/// Computes loss[p] = share * losses[p], and accuracy[p] = number of labels with the largest logit,
+/// Computes loss[b] = share * losses[b], and accuracy[b] = number of labels with the largest logit,
 /// divided by `all_terms`. Among equal logits the first class wins. A NaN logit of the label loses;
 /// a NaN logit of another class wins. The accuracy is NaN without labels. Adds to the old values if
 /// `adds`.

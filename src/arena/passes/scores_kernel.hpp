@@ -1,5 +1,5 @@
 #pragma once
-// The kernel body of losses and accuracies of outputs (scores.hpp): a block for each part.
+// The kernel body of losses and accuracies of outputs (scores.hpp): a block for each minibatch.
 
 #include <limits>
 
@@ -18,16 +18,17 @@ struct Score {
     double* loss;
     double* accuracy;
 
-    constexpr int64_t blocks() const { return outputs.parts; }
+    constexpr int64_t blocks() const { return outputs.minibatches; }
     constexpr int64_t scratch_bytes() const {
         return scratch_for<int32_t>(kTermsPerTile) + scratch_for<int64_t>(kSums);
     }
 
     template <class Block>
-    DBENCH_INLINE void operator()(Block& block, int64_t part) const {
+    DBENCH_INLINE void operator()(Block& block, int64_t minibatch) const {
         const Outputs all = outputs;
-        const T* const logits = static_cast<const T*>(all.logits) + part * all.part_stride;
-        const int64_t* const labels = all.labels ? all.labels + part * all.terms : nullptr;
+        const T* const logits =
+            static_cast<const T*>(all.logits) + minibatch * all.minibatch_stride;
+        const int64_t* const labels = all.labels ? all.labels + minibatch * all.terms : nullptr;
         int32_t* const right = block.template scratch<int32_t>(kTermsPerTile);
         int64_t* const sums = block.template scratch<int64_t>(kSums);
         block.for_each(kSums, [=](int64_t k) DBENCH_INLINE_LAMBDA { sums[k] = 0; });
@@ -42,9 +43,9 @@ struct Score {
                 for (int64_t k = j; k < here; k += kSums) sums[j] += right[k];
             });
         }
-        const auto of_loss = static_cast<double>(static_cast<const T*>(all.losses)[part]);
-        double* const loss_out = loss + part;
-        double* const accuracy_out = accuracy + part;
+        const auto of_loss = static_cast<double>(static_cast<const T*>(all.losses)[minibatch]);
+        double* const loss_out = loss + minibatch;
+        double* const accuracy_out = accuracy + minibatch;
         const double weight = share, whole = all_terms;
         const bool further = adds;
         block.for_each(1, [=](int64_t) DBENCH_INLINE_LAMBDA {

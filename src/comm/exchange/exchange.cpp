@@ -33,10 +33,23 @@ int64_t tile_columns(const Placement& placement) {
            arena::kColumnAlignment * arena::kColumnAlignment;
 }
 
+// Begins an operation. If this fails, the operation is kept: launches before the failure still use
+// its memory.
+template <class Begin>
+auto begin_or_keep(const std::shared_ptr<OperationInFlight>& operation, const Begin& begin) {
+    try {
+        return begin();
+    } catch (...) {
+        Engine::keep(operation);
+        throw;
+    }
+}
+
 }  // namespace
 
 Exchange::Impl::Impl(World& world, const Placement& placement, const arena::Layout& layout,
-                     const graphs::Schedule* schedule, Reduction reduction, arena::Codec codec)
+                     const graphs::Schedule* schedule, Reduction reduction,
+                     arena::ElementCodec codec)
     : owner(world),
       world(world.impl()),
       placement(placement),
@@ -67,13 +80,8 @@ std::shared_ptr<const MixingPlan> Exchange::Impl::plan(graphs::Round round) {
     });
 }
 
-std::shared_ptr<MixingOperation> Exchange::Impl::start(std::shared_ptr<const MixingPlan> plan,
-                                                       arena::Rows x, arena::Columns columns,
-                                                       bool all_reduce, RowLifetime lifetime) {
-    DBENCH_EXPECT(x.first == placement.begin(world.rank()));
-    DBENCH_EXPECT(x.count == placement.count(world.rank()));
-    DBENCH_EXPECT(!place().immediate() || x.space == arena::Space::host);
-    const std::shared_ptr<HostMemory> memory = place().immediate() ? shared_memory : nullptr;
+RouteFacts Exchange::Impl::route_facts(const arena::Rows& x, arena::Columns columns,
+                                       bool all_reduce, RowLifetime lifetime) const {
     RouteFacts facts{.replicas = placement.replicas,
                      .library_sums = reduction == Reduction::library,
                      .coded = coded(),
@@ -83,16 +91,26 @@ std::shared_ptr<MixingOperation> Exchange::Impl::start(std::shared_ptr<const Mix
                      .until_reclaimed = lifetime == RowLifetime::until_reclaimed,
                      .transport_has_queue = world.rows().queue() != nullptr,
                      .transport_reads_devices = world.rows().reads_devices()};
-    if (memory && memory->shared()) {
+    if (place().immediate() && shared_memory && shared_memory->shared()) {
         // With a codec, x need not be in shared memory: the encoded rows are.
-        facts.readable = coded() || memory->holds(x.data);
-        facts.shares_memory = [&](int rank) { return memory->shares_with(rank); };
-        if (!memory->hosts().empty()) facts.hosts = &memory->hosts();
+        facts.readable = coded() || shared_memory->holds(x.data);
+        facts.shares_memory = [this](int rank) { return shared_memory->shares_with(rank); };
+        if (!shared_memory->hosts().empty()) facts.hosts = &shared_memory->hosts();
     }
+    return facts;
+}
+
+std::shared_ptr<MixingOperation> Exchange::Impl::start(std::shared_ptr<const MixingPlan> plan,
+                                                       arena::Rows x, arena::Columns columns,
+                                                       bool all_reduce, RowLifetime lifetime) {
+    DBENCH_EXPECT(x.first == placement.begin(world.rank()));
+    DBENCH_EXPECT(x.count == placement.count(world.rank()));
+    DBENCH_EXPECT(!place().immediate() || x.space == arena::Space::host);
+    RouteFacts facts = route_facts(x, columns, all_reduce, lifetime);
     Routes routes = choose_routes(*plan, facts);
     std::shared_ptr<InPlaceExchange> in_place;
     if (routes.in_place) {
-        if (const auto number = memory->next()) {
+        if (const auto number = shared_memory->next()) {
             in_place = share_rows(*number, routes);
         } else {
             facts.has_number = false;
@@ -114,13 +132,7 @@ std::shared_ptr<MixingOperation> Exchange::Impl::start(std::shared_ptr<const Mix
                                                                      .in_place = in_place,
                                                                      .place = place()});
     if (in_place) unreclaimed.push_back(operation);
-    bool arithmetic = false;
-    try {
-        arithmetic = operation->begin();
-    } catch (...) {
-        Engine::keep(operation);  // Launches before the failure still use its memory.
-        throw;
-    }
+    const bool arithmetic = begin_or_keep(operation, [&] { return operation->begin(); });
     if (trace) trace->polled = operation->moves();
     operation->trace = std::move(trace);
     if (operation->moves()) {
@@ -184,7 +196,7 @@ void Exchange::Impl::reclaim(MixingOperation& operation) {
 }
 
 Exchange::Exchange(World& world, const Placement& placement, const arena::Layout& layout,
-                   const graphs::Schedule* schedule, Reduction reduction, arena::Codec codec)
+                   const graphs::Schedule* schedule, Reduction reduction, arena::ElementCodec codec)
     : impl_(std::make_unique<Impl>(world, placement, layout, schedule, reduction, codec)) {}
 
 Exchange::~Exchange() {
@@ -198,7 +210,11 @@ Exchange::~Exchange() {
     };
     unless_failed([&] { drain(); });  // rows may still move, even if no caller finishes them
     if (!impl_->in_flight().empty()) impl_->world.engine.halt();
-    unless_failed([&] {  // other ranks may still read these rows
+    unless_failed([&] {
+        // A run that a signal ends never finishes the exchanges that it has sent ahead. The other
+        // ranks must not wait for this rank to read their rows.
+        for (const auto& operation : impl_->unreclaimed) operation->in_place()->mark_read();
+        // Other ranks may still read the rows of this rank.
         while (!impl_->unreclaimed.empty())
             impl_->reclaim(*std::shared_ptr(impl_->unreclaimed.front()));
     });
@@ -320,7 +336,7 @@ Token Exchange::Impl::start_delivery(graphs::Round round, arena::Rows messages, 
     auto delivery =
         std::make_shared<DeliveryOperation>(world.rows(), scratch, plan, messages, bytes, queue);
     auto trace = trace_delivery({world.exchanges, world.rank(), world.size()}, *plan, bytes);
-    delivery->begin(world.next_exchange());
+    begin_or_keep(delivery, [&] { delivery->begin(world.next_exchange()); });
     if (trace) trace->polled = delivery->moves();
     delivery->trace = std::move(trace);
     if (delivery->moves()) {

@@ -34,7 +34,7 @@
 
 #include "arena/device/memory.hpp"
 #include "arena/layout.hpp"
-#include "arena/messages/codec.hpp"
+#include "arena/messages/element_codec.hpp"
 #include "arena/rows.hpp"
 #include "arena/tree.hpp"
 #include "arena/updates/update_and_mix.hpp"
@@ -91,7 +91,7 @@ public:
     /// Keeps references to the world, the layout and the schedule.
     Exchange(World& world, const Placement& placement, const arena::Layout& layout,
              const graphs::Schedule* schedule, Reduction reduction,
-             arena::Codec codec = arena::Codec::identity);
+             arena::ElementCodec codec = arena::ElementCodec::identity);
     /// Waits until all operations in flight have moved, including those that the caller never
     /// finishes, for example because the run ended early: their rows must still exist. Does not
     /// wait during stack unwinding; nothing can be exchanged in this World afterwards.

@@ -6,6 +6,7 @@
 #include "comm/exchange/exchange.hpp"
 #include "comm/host/host_memory.hpp"
 #include "comm/host/in_place_exchange.hpp"
+#include "comm/mixing/choose_routes.hpp"
 #include "comm/mixing/mixing_operation.hpp"
 #include "comm/plans/delivery_plan.hpp"
 #include "comm/plans/plan_cache.hpp"
@@ -22,7 +23,7 @@ struct Exchange::Impl {
     const arena::Layout& layout;
     const graphs::Schedule* schedule;
     Reduction reduction;
-    arena::Codec codec;
+    arena::ElementCodec codec;
     std::shared_ptr<ScratchPool> pool;  ///< Memory for messages of the row transport.
     /// Memory for messages that the host must be able to read and write.
     std::shared_ptr<ScratchPool> host_visible_pool;
@@ -40,19 +41,22 @@ struct Exchange::Impl {
     std::vector<std::shared_ptr<MixingOperation>> unreclaimed;
 
     Impl(World& world, const Placement& placement, const arena::Layout& layout,
-         const graphs::Schedule* schedule, Reduction reduction, arena::Codec codec);
+         const graphs::Schedule* schedule, Reduction reduction, arena::ElementCodec codec);
 
     /// Returns the form in which ranks contribute to groups; depends on the codec.
     Contribution contribution() const {
-        return codec == arena::Codec::identity ? Contribution::subtrees : Contribution::rows;
+        return codec == arena::ElementCodec::identity ? Contribution::subtrees : Contribution::rows;
     }
-    bool coded() const { return codec != arena::Codec::identity; }
+    bool coded() const { return codec != arena::ElementCodec::identity; }
     const arena::Place& place() const { return world.member.place; }
     /// Returns `shared_memory`, and creates it first if there is none. The first call is
     /// collective.
     const std::shared_ptr<HostMemory>& host_memory();
     /// Returns the plan of the round, from a cache if possible.
     std::shared_ptr<const MixingPlan> plan(graphs::Round round);
+    /// Returns the facts that decide about the routes of an exchange, see choose_routes.hpp.
+    RouteFacts route_facts(const arena::Rows& x, arena::Columns columns, bool all_reduce,
+                           RowLifetime lifetime) const;
     /// Chooses the routes of an exchange, makes its operation, begins it and hands it to the engine
     /// if it needs to be polled. `all_reduce`: the mean may be written into x before the finish.
     std::shared_ptr<MixingOperation> start(std::shared_ptr<const MixingPlan> plan, arena::Rows x,

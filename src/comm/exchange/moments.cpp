@@ -5,9 +5,8 @@
 //   2. scatter   Each rank sends to each owner the owner's chunk of them: k (r-1)/r float64 rows.
 //                It sends a subtree of one replica as its float32 row instead.
 //   3. combine   Each owner combines all subtrees of its chunk along the tree.
-//   4. gather    Each owner sends its chunk's m2 to the others, and its mean if the caller wants
-//   it:
-//                (r-1)/r float64 rows.
+//   4. gather    Each owner sends its chunk's m2 to the others, and its mean if the caller needs
+//                it: (r-1)/r float64 rows.
 // A block bounds the scratch memory. The bits depend neither on the block nor on r. If the
 // transport has a queue (transport/row_transport.hpp), all blocks are started at once, ordered by
 // queues, and the host does not wait.

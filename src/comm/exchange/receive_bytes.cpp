@@ -2,9 +2,9 @@
 
 namespace dbench::comm {
 
-int64_t receive_bytes(const MixingPlan& plan, const arena::Layout& layout, arena::Codec codec,
-                      arena::DType type) {
-    const bool coded = codec != arena::Codec::identity;
+int64_t receive_bytes(const MixingPlan& plan, const arena::Layout& layout,
+                      arena::ElementCodec codec, arena::DType type) {
+    const bool coded = codec != arena::ElementCodec::identity;
     int64_t rows = 0, travelling = plan.slots + (coded ? plan.rows_sent : 0);
     for (const GroupPlan& group : plan.groups) {
         if (group.local()) continue;
@@ -22,10 +22,10 @@ int64_t receive_bytes(const MixingPlan& plan, const arena::Layout& layout, arena
 }
 
 int64_t receive_bytes(const graphs::Schedule& schedule, graphs::Round round,
-                      const Placement& placement, const arena::Layout& layout, arena::Codec codec,
-                      arena::DType type) {
+                      const Placement& placement, const arena::Layout& layout,
+                      arena::ElementCodec codec, arena::DType type) {
     const auto contribution =
-        codec == arena::Codec::identity ? Contribution::subtrees : Contribution::rows;
+        codec == arena::ElementCodec::identity ? Contribution::subtrees : Contribution::rows;
     return receive_bytes(make_mixing_plan(schedule, round, placement, 0, contribution), layout,
                          codec, type);
 }

@@ -8,7 +8,7 @@
 
 namespace dbench::comm {
 
-std::shared_ptr<void> coded_tree_mean(arena::Codec codec, arena::DType type,
+std::shared_ptr<void> coded_tree_mean(arena::ElementCodec codec, arena::DType type,
                                       std::span<const CodedRow> rows, void* out,
                                       arena::Columns columns, arena::Queue& queue,
                                       ScratchPool* pool) {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "arena/messages/codec.hpp"
+#include "arena/messages/element_codec.hpp"
 #include "arena/rows.hpp"
 #include "comm/scratch.hpp"
 
@@ -21,7 +21,7 @@ struct CodedRow {
 /// Writes the tree mean of the decoded rows to `out` (address of column 0; may be one of the rows).
 /// Returns the scratch memory that it uses, which must remain valid until the queue has executed
 /// the launches. Takes scratch from `pool` if it is not null.
-std::shared_ptr<void> coded_tree_mean(arena::Codec codec, arena::DType type,
+std::shared_ptr<void> coded_tree_mean(arena::ElementCodec codec, arena::DType type,
                                       std::span<const CodedRow> rows, void* out,
                                       arena::Columns columns, arena::Queue& queue,
                                       ScratchPool* pool);

@@ -30,8 +30,9 @@ Columns cut(Columns columns, int64_t parts, int64_t index) {
 }
 
 void mean_of_rows(const GroupPlan& plan, std::span<const void* const> rows, Columns columns,
-                  arena::Rows out, arena::Codec codec, arena::Queue& queue, ScratchPool& pool) {
-    const bool coded = codec != arena::Codec::identity;
+                  arena::Rows out, arena::ElementCodec codec, arena::Queue& queue,
+                  ScratchPool& pool) {
+    const bool coded = codec != arena::ElementCodec::identity;
     std::vector<arena::Summand> leaves;
     std::vector<CodedRow> rounded;
     for (int64_t p = 0; p < plan.members; ++p) {

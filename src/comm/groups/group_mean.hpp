@@ -23,7 +23,7 @@
 #include <span>
 #include <vector>
 
-#include "arena/messages/codec.hpp"
+#include "arena/messages/element_codec.hpp"
 #include "arena/rows.hpp"
 #include "comm/plans/mixing_plan.hpp"
 #include "comm/scratch.hpp"
@@ -39,7 +39,8 @@ arena::Columns cut(arena::Columns columns, int64_t parts, int64_t index);
 /// holds the address of column 0 of all rows, by position, and may include rows of `out`. With a
 /// codec Q the result is Q(mean of Q(x)). Takes scratch from `pool` unless the queue is immediate.
 void mean_of_rows(const GroupPlan& plan, std::span<const void* const> rows, arena::Columns columns,
-                  arena::Rows out, arena::Codec codec, arena::Queue& queue, ScratchPool& pool);
+                  arena::Rows out, arena::ElementCodec codec, arena::Queue& queue,
+                  ScratchPool& pool);
 
 /// One mean in flight between ranks. Call the functions in the order of their declaration; after
 /// each `list_` function the listed messages must be moved before the next call.
@@ -47,7 +48,7 @@ class GroupMean {
 public:
     struct Options {
         bool mean_into_x;  ///< Write the mean into the group's first row of x.
-        arena::Codec codec;
+        arena::ElementCodec codec;
         bool gathers_coded;   ///< The mean travels in the codec, too.
         arena::Queue& queue;  ///< For `reduce` and `combine`.
     };
@@ -72,7 +73,7 @@ public:
     void copy_to(arena::Rows out, arena::Columns columns, arena::Queue& queue) const;
 
 private:
-    bool coded() const { return options_.codec != arena::Codec::identity; }
+    bool coded() const { return options_.codec != arena::ElementCodec::identity; }
     /// Columns that a part's rank owns.
     arena::Columns chunk(size_t part) const;
     /// Bytes per element of a message.

@@ -162,51 +162,53 @@ struct HostMemory::Peer {
     }
 };
 
+/// By this handle, the other ranks of a host find the board of a rank.
+struct HostMemory::BoardHandle {
+    pid_t process = 0;
+    int file = -1;          ///< The board's file, open in the process.
+    uintptr_t address = 0;  ///< Address of `own_`, for threads of the process.
+    std::string host;       ///< Identity of the host; empty if the rank has no board.
+
+    std::string text() const {
+        std::ostringstream out;
+        if (!host.empty()) out << process << ' ' << file << ' ' << address << ' ' << host;
+        return out.str();
+    }
+    static BoardHandle parse(const std::string& text) {
+        BoardHandle handle;
+        std::istringstream in(text);
+        in >> handle.process >> handle.file >> handle.address >> std::ws;
+        std::getline(in, handle.host);
+        return handle;
+    }
+};
+
 HostMemory::HostMemory(World& world)
     : rank_(world.rank()), peers_(static_cast<size_t>(world.size())) {
     if (world.size() == 1) return;
-    // Each rank sends its process, the board's file, the address of `own_` and its identity; or
-    // nothing if it has no board.
-    std::ostringstream mine;
+    BoardHandle mine;
     std::string problem;
     const bool off = disabled_by_environment();
     if (!off) {
         try {
             own_ = make_segment(sizeof(Board));
             new (own_->data) Board{};
-            mine << getpid() << ' ' << own_->file << ' ' << reinterpret_cast<uintptr_t>(&own_)
-                 << ' ' << identity(world);
+            mine = {getpid(), own_->file, reinterpret_cast<uintptr_t>(&own_), identity(world)};
         } catch (const base::UserError& error) {
             problem = error.what();
         }
     }
-    const std::vector<std::string> all = world.all_gather(mine.str());
-    const auto host_of = [](const std::string& text) {
-        size_t at = 0;
-        for (int k = 0; k < 3 && at != text.npos; ++k) at = text.find(' ', at + 1);
-        return at == text.npos ? "" : text.substr(at);
-    };
-    const std::string host = host_of(mine.str());
+    std::vector<BoardHandle> all;
+    for (const std::string& text : world.all_gather(mine.text())) {
+        all.push_back(BoardHandle::parse(text));
+    }
+    const std::string& host = all[rank_].host;
     std::vector<int> neighbours;
     for (int rank = 0; rank < world.size(); ++rank) {
-        if (rank == rank_ || host.empty() || host_of(all[rank]) != host) continue;
+        if (rank == rank_ || host.empty() || all[rank].host != host) continue;
         neighbours.push_back(rank);
-        auto peer = std::make_unique<Peer>();
-        std::istringstream text(all[rank]);
-        int file = 0;
-        uintptr_t own = 0;
-        text >> peer->process >> file >> own;
         try {
-            // A peer that is a thread of this process waits in the next all_gather until its handle
-            // has been copied. The copy keeps the board readable after its owner has released it.
-            if (peer->process == getpid()) {
-                const auto& board = *reinterpret_cast<const std::shared_ptr<Segment>*>(own);
-                peer->memory = {board, board->data};
-            } else {
-                peer->memory = attach(peer->process, file, sizeof(Board));
-            }
-            peer->board = reinterpret_cast<Board*>(peer->memory.get());
-            peers_[rank] = std::move(peer);
+            peers_[rank] = attach_peer(all[rank]);
         } catch (const base::RunError& error) {
             problem = error.what();
         }
@@ -219,7 +221,7 @@ HostMemory::HostMemory(World& world)
     }
     shared_ = problem.empty() && !neighbours.empty();
     std::vector<std::string> names;
-    for (const std::string& text : all) names.push_back(host_of(text));
+    for (const BoardHandle& each : all) names.push_back(each.host);
     hosts_ = sharing_hosts(names, problems);
     if (!shared_) peers_ = std::vector<std::unique_ptr<Peer>>(static_cast<size_t>(world.size()));
     if (off && world.local_size() > 1) problem = "DBENCH_READ_IN_PLACE=0";
@@ -227,6 +229,21 @@ HostMemory::HostMemory(World& world)
 }
 
 HostMemory::~HostMemory() = default;
+
+std::unique_ptr<HostMemory::Peer> HostMemory::attach_peer(const BoardHandle& handle) {
+    auto peer = std::make_unique<Peer>();
+    peer->process = handle.process;
+    // A peer that is a thread of this process waits in the next all_gather until its handle has
+    // been copied. The copy keeps the board readable after its owner has released it.
+    if (handle.process == getpid()) {
+        const auto& board = *reinterpret_cast<const std::shared_ptr<Segment>*>(handle.address);
+        peer->memory = {board, board->data};
+    } else {
+        peer->memory = attach(handle.process, handle.file, sizeof(Board));
+    }
+    peer->board = reinterpret_cast<Board*>(peer->memory.get());
+    return peer;
+}
 
 std::shared_ptr<HostMemory::Segment> HostMemory::make_segment(int64_t bytes) {
     const size_t size = segment_size(bytes);

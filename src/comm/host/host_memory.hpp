@@ -91,7 +91,10 @@ public:
 
 private:
     struct Board;
+    struct BoardHandle;
     struct Peer;
+    /// Maps the board of another rank of this host. Throws RunError if it cannot be read.
+    static std::unique_ptr<Peer> attach_peer(const BoardHandle& handle);
     /// A shared file of this rank, and where it is mapped.
     struct Segment {
         int file;

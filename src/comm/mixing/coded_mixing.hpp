@@ -31,7 +31,7 @@ struct CodedGroup {
 
 /// The rows that a rank mixes. Row addresses are those of column 0.
 struct CodedInput {
-    arena::Codec codec;
+    arena::ElementCodec codec;
     arena::Rows x;
     /// Per local row: the encoded row; null if it is not encoded yet.
     std::vector<const uint16_t*> own;

@@ -134,8 +134,9 @@ private:
             memory_ - context_.bytes_before(), type, arena::Space::host, 0, 1, context_.x.stride};
         arena::tree_mean(type, share_.host.members, leaves, sum.data, mine_);
         if (share_.weight != 1) arena::scale(sum, mine_, share_.weight);
-        mean_.emplace(share_.owners, sum, mine_, *context_.pool,
-                      GroupMean::Options{true, arena::Codec::identity, false, context_.queue()});
+        mean_.emplace(
+            share_.owners, sum, mine_, *context_.pool,
+            GroupMean::Options{true, arena::ElementCodec::identity, false, context_.queue()});
         mean_->reduce();
     }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "arena/device/place.hpp"
-#include "arena/messages/codec.hpp"
+#include "arena/messages/element_codec.hpp"
 #include "arena/rows.hpp"
 #include "comm/host/in_place_exchange.hpp"
 #include "comm/mixing/choose_routes.hpp"
@@ -28,13 +28,13 @@ struct MixingContext {
     int tag;
     /// The result is the mean over all replicas, and may be written into x before the finish call.
     bool all_reduce;
-    arena::Codec codec = arena::Codec::identity;
+    arena::ElementCodec codec = arena::ElementCodec::identity;
     /// The shared memory in which ranks of this host read rows; set if routes.in_place.
     std::shared_ptr<InPlaceExchange> in_place = nullptr;
     /// The place where x is computed. It is the host whenever rows are read in place.
     arena::Place place = {};
 
-    bool coded() const { return codec != arena::Codec::identity; }
+    bool coded() const { return codec != arena::ElementCodec::identity; }
     /// True if the mean of a group travels in the codec, too.
     bool means_coded() const { return coded() && all_reduce; }
     /// Bytes per element of a row that travels.

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "comm/nccl/nccl_session.hpp"
+#include "comm/world/run_together.hpp"
 
 namespace dbench::comm {
 namespace {
@@ -96,24 +97,6 @@ private:
     std::optional<int> last_;  // tag
 };
 
-/// Returns the result of `work` if it succeeds on all ranks; else throws on all ranks. Collective.
-template <class Work>
-auto run_on_all(World& world, Work&& work) {
-    decltype(work()) result{};
-    std::string problem;
-    bool user_error = false;
-    try {
-        result = work();
-    } catch (const base::UserError& error) {
-        problem = error.what();
-        user_error = true;
-    } catch (const std::exception& error) {
-        problem = error.what();
-    }
-    world.agree(problem, user_error);
-    return result;
-}
-
 std::string gpu_bus_id(const CudaApi& cuda, int device) {
     char id[32] = "";
     const CudaResult result = cuda.pci_bus_id(id, sizeof id, device);
@@ -143,15 +126,15 @@ void require_distinct_gpus(const std::vector<RankGpu>& gpus) {
 std::unique_ptr<RowTransport> join_nccl(World& world, NcclParts parts, int device) {
     const std::vector<std::string> hosts = world.all_gather(world.host());
     const std::vector<std::string> ids =
-        world.all_gather(run_on_all(world, [&] { return gpu_bus_id(parts.cuda, device); }));
+        world.all_gather(run_together(world, [&] { return gpu_bus_id(parts.cuda, device); }));
     std::vector<RankGpu> gpus;
     for (size_t rank = 0; rank < hosts.size(); ++rank) gpus.push_back({hosts[rank], ids[rank]});
     require_distinct_gpus(gpus);
 
-    const auto session = run_on_all(
+    const auto session = run_together(
         world, [&] { return std::make_shared<NcclSession>(world, std::move(parts), device); });
     const NcclId mine =
-        run_on_all(world, [&] { return world.rank() == 0 ? session->new_id() : NcclId{}; });
+        run_together(world, [&] { return world.rank() == 0 ? session->new_id() : NcclId{}; });
     std::string text(mine.bytes, sizeof mine.bytes);
     world.broadcast(text);
     NcclId id{};

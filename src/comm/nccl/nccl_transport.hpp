@@ -5,8 +5,8 @@
 // A start is an NCCL group, whose sends and receives move concurrently. Starts move in the order in
 // which they were made, and so do the launches between them (`queue`, transport/row_transport.hpp):
 // a rank with another order would wait for the others forever. NCCL sends no tags and matches the
-// messages of a pair by their order, so this transport checks the tags: all messages of a start
-// belong to one exchange, and exchanges start in the order of their numbers.
+// messages of a pair by their order, so this transport checks that the tags of successive messages
+// never decrease: exchanges must start in the order of their numbers.
 //
 // The communicator is non-blocking: waits for calls that NCCL has not accepted yet are ordinary
 // waits with a deadline. If nothing has moved for two deadlines and no wait has reported it, the

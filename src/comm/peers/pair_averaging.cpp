@@ -14,10 +14,9 @@ PairAveraging::PairAveraging(World& world, arena::Rows x, const std::vector<int>
 
 namespace {
 
-/// Notes: `kRequest`: a higher rank requests an averaging from a lower one. `kGranted`: a lower
-/// rank has granted its row to a higher one, at the request of the higher (`kByHigherRank`) or of
-/// the lower one
-/// (`kByLowerRank`).
+/// Notes. `kRequest`: a higher rank requests an averaging from a lower one. `kGranted`: a lower
+/// rank has granted its row to a higher one, at the request of the higher one (`kByHigherRank`) or
+/// of the lower one (`kByLowerRank`).
 constexpr int64_t kRequest = 0, kGranted = 1;
 constexpr int64_t kByHigherRank = 0, kByLowerRank = 1;
 

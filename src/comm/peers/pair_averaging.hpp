@@ -29,6 +29,8 @@
 
 namespace dbench::comm {
 
+/// Averages this rank's row with those of its peers, pair by pair, at the request of either rank.
+/// The main thread calls the public functions; the engine serves the requests of other ranks.
 class PairAveraging : public Service {
 public:
     static constexpr int64_t kRows = 1;  ///< Rows of scratch.
@@ -62,7 +64,6 @@ private:
     std::vector<int> awaited_by_requests() const override;
     void begin_turn();
     void end_turn();
-    void average();
 
     const arena::Rows x_;
     const arena::Buffer partner_row_;  ///< The partner's row.

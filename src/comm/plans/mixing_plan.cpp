@@ -43,6 +43,97 @@ std::vector<RankRows> as_rank_rows(const std::map<int, std::set<int64_t>>& by_ra
     return list;
 }
 
+// Adds the groups in which a local row is. Returns which local rows are in a group.
+std::vector<bool> add_groups(const graphs::Schedule& schedule, graphs::Round round,
+                             const Placement& placement, int rank, Contribution contribution,
+                             MixingPlan& plan) {
+    std::vector<bool> grouped(static_cast<size_t>(placement.count(rank)));
+    std::vector<int64_t> groups_of(static_cast<size_t>(placement.ranks));
+    for (const std::vector<int>& members : schedule.groups(round)) {
+        if (contribution == Contribution::rows && members.size() == 2) continue;
+        GroupPlan group = make_group(members, placement, rank, contribution);
+        for (GroupPlan::Part& part : group.parts) {
+            if (!group.local()) part.index = groups_of[part.rank]++;
+        }
+        if (group.me < 0) continue;
+        for (const int64_t row : group.rows) grouped[row] = true;
+        plan.groups.push_back(std::move(group));
+    }
+    return grouped;
+}
+
+/// The links of the local rows that are in no group.
+struct RoundLinks {
+    std::vector<std::vector<graphs::Link>> in;  ///< Per local row: links with a weight.
+    std::map<int, std::set<int64_t>> send;      ///< Local rows, by the rank that receives them.
+    std::map<int, std::set<int64_t>> receive;   ///< Replicas, by the rank that sends them.
+    bool has_terms = false;                     ///< There are such rows.
+
+    int64_t rows_sent() const {
+        std::set<int64_t> rows;
+        for (const auto& [rank, sent] : send) rows.insert(sent.begin(), sent.end());
+        return std::ssize(rows);
+    }
+};
+
+RoundLinks collect_links(const graphs::Schedule& schedule, graphs::Round round,
+                         const Placement& placement, int rank, const std::vector<bool>& grouped) {
+    RoundLinks links;
+    links.in.resize(grouped.size());
+    for (size_t row = 0; row < grouped.size(); ++row) {
+        if (grouped[row]) continue;
+        const auto replica = static_cast<int>(placement.begin(rank) + static_cast<int64_t>(row));
+        links.has_terms = true;
+        links.in[row] = schedule.in(round, replica);
+        std::erase_if(links.in[row], [](const graphs::Link& link) { return link.weight == 0; });
+        for (const graphs::Link& link : links.in[row]) {
+            const int holder = placement.rank_of(link.peer);
+            if (holder != rank) links.receive[holder].insert(link.peer);
+        }
+        for (const graphs::Link& link : schedule.out(round, replica)) {
+            const int user = placement.rank_of(link.peer);
+            if (user != rank) links.send[user].insert(static_cast<int64_t>(row));
+        }
+    }
+    return links;
+}
+
+// Gives each received row a slot, and replaces the replicas in plan.receive by their slots. Returns
+// the slots by replica.
+std::map<int64_t, int64_t> number_slots(const Placement& placement, MixingPlan& plan) {
+    std::map<int64_t, int64_t> slot_of;
+    for (RankRows& peer : plan.receive) {
+        for (int64_t& replica : peer.rows) {
+            slot_of[replica] = plan.slots;
+            plan.slot_rows.push_back(replica - placement.begin(peer.rank));
+            replica = plan.slots++;
+        }
+    }
+    return slot_of;
+}
+
+// Returns the terms of each local row.
+std::vector<std::vector<Source>> list_terms(std::vector<std::vector<graphs::Link>> in,
+                                            const Placement& placement, int rank,
+                                            const std::map<int64_t, int64_t>& slot_of) {
+    const int64_t first = placement.begin(rank);
+    std::vector<std::vector<Source>> terms(in.size());
+    for (size_t row = 0; row < in.size(); ++row) {
+        // Kernels take differences from the first term, so the replica itself comes first if it has
+        // a weight.
+        const auto own = std::find_if(in[row].begin(), in[row].end(), [&](const auto& link) {
+            return link.peer == first + static_cast<int64_t>(row);
+        });
+        if (own != in[row].end()) std::rotate(in[row].begin(), own, own + 1);
+        for (const graphs::Link& link : in[row]) {
+            const bool received = placement.rank_of(link.peer) != rank;
+            terms[row].push_back(
+                {received, received ? slot_of.at(link.peer) : link.peer - first, link.weight});
+        }
+    }
+    return terms;
+}
+
 }  // namespace
 
 bool GroupPlan::reduces_first() const {
@@ -58,66 +149,15 @@ bool MixingPlan::local() const {
 MixingPlan make_mixing_plan(const graphs::Schedule& schedule, graphs::Round round,
                             const Placement& placement, int rank, Contribution contribution) {
     MixingPlan plan;
-    const int64_t first = placement.begin(rank), count = placement.count(rank);
-    std::vector<bool> grouped(static_cast<size_t>(count));
-    std::vector<int64_t> groups_of(static_cast<size_t>(placement.ranks));
-    for (const std::vector<int>& members : schedule.groups(round)) {
-        if (contribution == Contribution::rows && members.size() == 2) continue;
-        GroupPlan group = make_group(members, placement, rank, contribution);
-        for (GroupPlan::Part& part : group.parts) {
-            if (!group.local()) part.index = groups_of[part.rank]++;
-        }
-        if (group.me < 0) continue;
-        for (const int64_t row : group.rows) grouped[row] = true;
-        plan.groups.push_back(std::move(group));
-    }
-
-    // Send: local rows by rank; receive: replicas by rank.
-    std::map<int, std::set<int64_t>> send, receive;
-    std::set<int64_t> sent;
-    std::vector<std::vector<graphs::Link>> in(static_cast<size_t>(count));
-    for (int64_t row = 0; row < count; ++row) {
-        if (grouped[row]) continue;
-        const int replica = static_cast<int>(first + row);
-        plan.has_terms = true;
-        in[row] = schedule.in(round, replica);
-        std::erase_if(in[row], [](const graphs::Link& link) { return link.weight == 0; });
-        for (const graphs::Link& link : in[row]) {
-            const int holder = placement.rank_of(link.peer);
-            if (holder != rank) receive[holder].insert(link.peer);
-        }
-        for (const graphs::Link& link : schedule.out(round, replica)) {
-            const int user = placement.rank_of(link.peer);
-            if (user == rank) continue;
-            send[user].insert(row);
-            sent.insert(row);
-        }
-    }
-    plan.rows_sent = static_cast<int64_t>(sent.size());
-    plan.send = as_rank_rows(send);
-    plan.receive = as_rank_rows(receive);
-    std::map<int64_t, int64_t> slot;  // by replica
-    for (RankRows& peer : plan.receive) {
-        for (int64_t& replica : peer.rows) {
-            slot[replica] = plan.slots;
-            plan.slot_rows.push_back(replica - placement.begin(peer.rank));
-            replica = plan.slots++;
-        }
-    }
-
-    plan.terms.resize(static_cast<size_t>(count));
-    for (int64_t row = 0; row < count; ++row) {
-        // Kernels take differences from the first term, so the replica itself comes first if it has
-        // a weight.
-        const auto own = std::find_if(in[row].begin(), in[row].end(),
-                                      [&](const auto& link) { return link.peer == first + row; });
-        if (own != in[row].end()) std::rotate(in[row].begin(), own, own + 1);
-        for (const graphs::Link& link : in[row]) {
-            const bool received = placement.rank_of(link.peer) != rank;
-            plan.terms[row].push_back(
-                {received, received ? slot[link.peer] : link.peer - first, link.weight});
-        }
-    }
+    const std::vector<bool> grouped =
+        add_groups(schedule, round, placement, rank, contribution, plan);
+    RoundLinks links = collect_links(schedule, round, placement, rank, grouped);
+    plan.has_terms = links.has_terms;
+    plan.rows_sent = links.rows_sent();
+    plan.send = as_rank_rows(links.send);
+    plan.receive = as_rank_rows(links.receive);
+    const std::map<int64_t, int64_t> slot_of = number_slots(placement, plan);
+    plan.terms = list_terms(std::move(links.in), placement, rank, slot_of);
     return plan;
 }
 

@@ -14,8 +14,8 @@ class PlanCache {
 public:
     explicit PlanCache(size_t capacity) : capacity_(capacity) {}
 
-    template <class Make>
     /// Returns the matrix's plan. Calls `make()` to create it if the cache does not hold it.
+    template <class Make>
     std::shared_ptr<const Plan> get(uint64_t matrix, Make&& make) {
         const auto known = index_.find(matrix);
         if (known != index_.end()) {

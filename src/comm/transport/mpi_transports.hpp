@@ -11,7 +11,8 @@ namespace dbench::comm {
 /// finalizes it. Uses three communicators (rows, texts of the control transport, control messages)
 /// and a fourth for a moment, to find the ranks of this host. Splits messages into pieces of at
 /// most `piece` bytes: an MPI count is an int, and other threads wait while one MPI call copies a
-/// piece. Throws UserError if MPI lacks the required thread level.
+/// piece. A World needs pieces of at least 1 MiB: its collectives receive texts of unknown length.
+/// Throws UserError if MPI lacks the required thread level.
 Membership join_mpi(int64_t piece = int64_t{4} << 20);
 
 /// If join_mpi started MPI and MPI has been finalized, ends the process after MPI's exit handlers,

@@ -50,10 +50,9 @@ double extended_limit(double seconds, int steps) { return seconds * (1 + 0.1 * s
 }  // namespace
 
 /// Upwards, rank r receives from r + 1, r + 2, r + 4, ... below its lowest one bit. Each child
-/// sends the texts of as many ranks as its distance; together with its own, r then has the texts of
-/// [r, r
-/// + bit) and sends them to its parent, rank r without that bit. Downwards, it receives from the
-/// parent and sends to the children.
+/// sends the texts of as many ranks as its distance. With its own text, rank r then has those of r,
+/// ..., r + bit - 1. It sends them to its parent, rank r without that bit. Downwards, it receives
+/// from the parent and sends to the children.
 Collective::Collective(const Endpoint& endpoint, Direction direction, std::string text,
                        Answer answer)
     : endpoint_(endpoint),

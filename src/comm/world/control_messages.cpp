@@ -43,12 +43,12 @@ std::vector<int> parse_numbers(const std::string& text) {
 ControlMessages::ControlMessages(ControlTransport& control, int rank, int size)
     : control_(control), rank_(rank), size_(size) {}
 
-void ControlMessages::post() {
+void ControlMessages::drop_sent() {
     sent_.remove_if([](const Sent& sent) { return sent.transfer->test(); });
 }
 
 std::optional<ControlMessage> ControlMessages::take() {
-    post();
+    drop_sent();
     while (auto message = control_.take_control_message()) {
         if (message->text.empty()) continue;
         const char kind = message->text[0];
@@ -70,8 +70,10 @@ ControlMessages::Waiting::Waiting(ControlMessages& control_messages,
 ControlMessages::Waiting::~Waiting() { messages_.waiting_ = before_; }
 
 void ControlMessages::send(int to, std::string text) {
-    Sent& sent = sent_.emplace_back(Sent{std::move(text), nullptr});
+    std::list<Sent> one;  // kept only if its transfer could be started
+    Sent& sent = one.emplace_back(Sent{std::move(text), nullptr});
     sent.transfer = control_.start_control_message(to, sent.text);
+    sent_.splice(sent_.end(), one);
 }
 
 std::vector<int> ControlMessages::awaited_ranks() const {
@@ -153,7 +155,7 @@ void ControlMessages::report_failure(const std::string& message, double seconds)
     send(0, kFailure + message.substr(0, ControlTransport::kLongestControlMessage - 1));
     Backoff backoff;
     for (const double start = base::now(); base::now() - start < seconds;) {
-        stalled_on_ ? static_cast<void>(take()) : post();
+        stalled_on_ ? static_cast<void>(take()) : drop_sent();
         backoff.pause();
     }
 }

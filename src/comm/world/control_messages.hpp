@@ -63,7 +63,7 @@ private:
     };
 
     /// Drops messages that have been sent.
-    void post();
+    void drop_sent();
     /// Starts to send a message.
     void send(int to, std::string text);
     /// Answers a question: this rank computes, or waits for certain ranks.

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/framing.hpp"
 #include "comm/world/world_impl.hpp"
 
 namespace dbench::comm {
@@ -189,12 +189,10 @@ graphs::Links measure_links(World& world) {
         const double of_bytes = std::max(whole - there_and_back, whole / 2);
         mine[2 * other + 1] = static_cast<double>(kBulk) / std::max(kShortest, of_bytes);
     }
-    const std::string bytes(reinterpret_cast<const char*>(mine.data()),
-                            mine.size() * sizeof(double));
-    const std::vector<std::string> all = world.gather(bytes);
+    const std::vector<std::string> all = world.gather(base::bytes_of(mine));
     graphs::Links links(static_cast<int>(all.size()));
     for (int from = 0; from < links.slots; ++from) {
-        std::memcpy(mine.data(), all[from].data(), bytes.size());
+        mine = base::doubles_of(all[from]);
         for (int to = 0; to < links.slots; ++to) {
             links.latency[links.at(from, to)] = mine[2 * to];
             links.bandwidth[links.at(from, to)] = mine[2 * to + 1];

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <functional>
 #include <thread>
@@ -26,18 +25,13 @@ std::string empty_answer(const std::vector<std::string>&) { return ""; }
 
 /// Adds the texts as arrays of doubles, element by element, in rank order.
 std::string sum_of(const std::vector<std::string>& texts) {
-    std::string sums = texts[0];
+    std::vector<double> sums = base::doubles_of(texts[0]);
     for (size_t r = 1; r < texts.size(); ++r) {
-        DBENCH_EXPECT(texts[r].size() == sums.size());
-        for (size_t at = 0; at < sums.size(); at += sizeof(double)) {
-            double sum, value;
-            std::memcpy(&sum, sums.data() + at, sizeof sum);
-            std::memcpy(&value, texts[r].data() + at, sizeof value);
-            sum += value;
-            std::memcpy(sums.data() + at, &sum, sizeof sum);
-        }
+        const std::vector<double> values = base::doubles_of(texts[r]);
+        DBENCH_EXPECT(values.size() == sums.size());
+        for (size_t k = 0; k < sums.size(); ++k) sums[k] += values[k];
     }
-    return sums;
+    return base::bytes_of(sums);
 }
 
 /// Records the rank that a wait depended on last. The query is slow with many ranks, so it takes at
@@ -93,6 +87,7 @@ World::Impl::Impl(Membership given)
 World::World(Membership member) : impl_(std::make_unique<Impl>(std::move(member))) {}
 
 World::~World() {
+    if (!impl_) return;  // its numbers or its transport could not be changed
     // Leaving MPI waits for all ranks without a deadline, so all ranks meet here first, with a
     // deadline.
     try {
@@ -145,8 +140,11 @@ void World::compute_on(const arena::Place& place) {
             return ranks.empty() ? std::vector<int>{rank()} : ranks;
         };
         if (std::this_thread::get_id() == main) return impl_->wait(what, done, awaited_ranks);
-        // Control messages belong to the main thread.
-        comm::wait({what, done, awaited_ranks, [] {}, deadline()});
+        // Control messages belong to the main thread, which notices failures.
+        const auto check_halted = [this] {
+            if (impl_->engine.on_progress_thread()) impl_->engine.check_halted();
+        };
+        comm::wait({what, done, awaited_ranks, check_halted, deadline()});
     };
     place.compute().set_host_wait(patience);
     place.exchange().set_host_wait(patience);
@@ -157,6 +155,7 @@ const ExchangeTimes& World::exchange_times() const { return impl_->times; }
 double World::progress_seconds() { return impl_->engine.thread_seconds(); }
 
 void World::renumber(std::vector<int> slots) {
+    DBENCH_EXPECT(slots.empty() || static_cast<int>(slots.size()) == size());
     if (std::is_sorted(slots.begin(), slots.end())) slots.clear();
     if (slots == impl_->member.slots) return;
     impl_ = with_membership(std::move(impl_), [&](Membership member) {
@@ -195,10 +194,7 @@ std::vector<std::string> World::all_gather(const std::string& bytes) {
 }
 
 void World::sum(std::vector<double>& values) {
-    const size_t bytes = values.size() * sizeof(double);
-    const std::string mine(reinterpret_cast<const char*>(values.data()), bytes);
-    const std::string sums = impl_->answer("a sum", mine, sum_of);
-    if (bytes > 0) std::memcpy(values.data(), sums.data(), bytes);
+    values = base::doubles_of(impl_->answer("a sum", base::bytes_of(values), sum_of));
 }
 
 void World::agree(const std::string& error, bool user_error) {

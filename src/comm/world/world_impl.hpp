@@ -16,13 +16,14 @@
 namespace dbench::comm {
 
 /// The state of a World: its transports, the engine and the counters that give tags to exchanges.
-/// Only the main thread calls it, except `wait`, which the progress thread may call too.
+/// Only the main thread changes it. The progress thread may call `wait`, `rank`, `size`, `rows` and
+/// `service_tag`.
 struct World::Impl {
     Membership member;
     ControlMessages control_messages;
     Engine engine;  // destroyed before the transports that its operations use
-    std::unique_ptr<RowTransport>
-        launched_rows;  ///< The launcher's row transport while another one carries rows.
+    /// The launcher's row transport while another one carries rows.
+    std::unique_ptr<RowTransport> launched_rows;
     double deadline;
     bool failed = false;  ///< True if some rank may be dead: wait for no rank any more.
     /// Number of collectives begun; equal on all ranks at equal points of the program.

@@ -11,9 +11,9 @@ constexpr int64_t kWord = sizeof(int64_t);
 
 /// Allocates `bytes` bytes, or nothing if the batch has no such data. Zeros are a valid minibatch,
 /// which a capture may run on before the first fill().
-torch::Tensor allocate_zeros(const void* like, int64_t bytes, torch::Device place) {
+torch::Tensor allocate_zeros(const void* like, int64_t bytes, torch::Device torch_device) {
     if (!like) return {};
-    return torch::zeros({bytes}, torch::TensorOptions(torch::kUInt8).device(place));
+    return torch::zeros({bytes}, torch::TensorOptions(torch::kUInt8).device(torch_device));
 }
 
 template <class T>
@@ -23,13 +23,15 @@ T* start(const torch::Tensor& bytes) {
 
 }  // namespace
 
-FixedBatch::FixedBatch(const data::Batch& like, torch::Device place) : place_(place), batch_(like) {
+FixedBatch::FixedBatch(const data::Batch& like, torch::Device torch_device)
+    : torch_device_(torch_device), batch_(like) {
     const int64_t element = arena::size_of(like.type);
     const bool gathered = !like.windows.empty();
-    inputs_ = allocate_zeros(gathered ? nullptr : like.inputs,
-                             data::numel(like.shape) * (like.tokens ? kWord : element), place);
-    labels_ = allocate_zeros(like.labels, like.terms * kWord, place);
-    targets_ = allocate_zeros(like.targets, like.count * element, place);
+    inputs_ =
+        allocate_zeros(gathered ? nullptr : like.inputs,
+                       data::numel(like.shape) * (like.tokens ? kWord : element), torch_device);
+    labels_ = allocate_zeros(like.labels, like.terms * kWord, torch_device);
+    targets_ = allocate_zeros(like.targets, like.count * element, torch_device);
     if (!gathered) batch_.inputs = start<void>(inputs_);
     batch_.labels = start<const int64_t>(labels_);
     batch_.targets = start<const void>(targets_);
@@ -39,9 +41,9 @@ FixedBatch::FixedBatch(const data::Batch& like, torch::Device place) : place_(pl
 
 std::shared_ptr<const FixedBatch> FixedBatch::make_on(arena::Queue& queue, Device& device,
                                                       const data::Batch& like,
-                                                      torch::Device place) {
+                                                      torch::Device torch_device) {
     std::shared_ptr<const FixedBatch> made;
-    const auto make = [&] { made = std::make_shared<const FixedBatch>(like, place); };
+    const auto make = [&] { made = std::make_shared<const FixedBatch>(like, torch_device); };
     if (device.runs_later()) {
         make();
     } else {
@@ -64,8 +66,8 @@ void FixedBatch::fill(const data::Batch& batch) const {
     DBENCH_EXPECT(fits(batch));
     const auto copy = [&](const void* data, torch::Tensor to, bool there) {
         if (!to.defined()) return;
-        const auto from =
-            torch::TensorOptions(torch::kUInt8).device(there ? place_ : torch::Device(torch::kCPU));
+        const auto from = torch::TensorOptions(torch::kUInt8)
+                              .device(there ? torch_device_ : torch::Device(torch::kCPU));
         to.copy_(torch::from_blob(const_cast<void*>(data), to.sizes(), from),
                  /*non_blocking=*/true);
     };

@@ -17,10 +17,10 @@ class Device;
 /// Device memory for minibatches of one shape. fill() replaces the contents.
 class FixedBatch {
 public:
-    /// Allocates memory at `place` for minibatches of the same shape as `like`; the contents are
-    /// zeros. Inputs that were gathered from windows (resident_images.hpp) are not copied but read
-    /// at their own address, so all later minibatches must have theirs at that address too.
-    FixedBatch(const data::Batch& like, torch::Device place);
+    /// Allocates memory at `torch_device` for minibatches of the same shape as `like`; the contents
+    /// are zeros. Inputs that were gathered from windows (resident_images.hpp) are not copied but
+    /// read at their own address, so all later minibatches must have theirs at that address too.
+    FixedBatch(const data::Batch& like, torch::Device torch_device);
 
     /// True if the minibatch can be copied here: it differs from the first one only in its values,
     /// and its inputs have the same address if they are read there.
@@ -38,10 +38,11 @@ public:
     /// Makes a FixedBatch on the queue that will fill it: LibTorch zeroes new memory on the current
     /// stream, and the memory belongs to that stream.
     static std::shared_ptr<const FixedBatch> make_on(arena::Queue& queue, Device& device,
-                                                     const data::Batch& like, torch::Device place);
+                                                     const data::Batch& like,
+                                                     torch::Device torch_device);
 
 private:
-    torch::Device place_;
+    torch::Device torch_device_;
     data::Batch batch_;
     torch::Tensor inputs_, labels_, targets_;  // bytes; undefined if the batch has no such data
 };

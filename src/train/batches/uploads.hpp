@@ -20,7 +20,7 @@ public:
     static constexpr int64_t kMinBytes = 256 * 1024;
 
     /// Returns null if the device has no queue for uploads.
-    static std::unique_ptr<Uploads> make(Device& device, torch::Device place);
+    static std::unique_ptr<Uploads> make(Device& device, torch::Device torch_device);
 
     /// Launches the copy of a minibatch to the device and returns the copy. Launches on `queue`
     /// until used() find it complete. `batch` must be in memory that the device can read (pinned).
@@ -31,20 +31,20 @@ public:
     void used(arena::Queue& queue);
 
 private:
-    struct Place {
+    struct Buffer {
         std::shared_ptr<const FixedBatch> batch;
         std::optional<arena::Event> used;
     };
 
-    Uploads(Device& device, torch::Device place, arena::Queue& queue)
-        : device_(device), place_(place), queue_(queue) {}
+    Uploads(Device& device, torch::Device torch_device, arena::Queue& queue)
+        : device_(device), torch_device_(torch_device), queue_(queue) {}
 
     Device& device_;
-    torch::Device place_;
+    torch::Device torch_device_;
     arena::Queue& queue_;
-    std::array<Place, 3> places_;  // one is read, one has arrived, one is being copied
+    std::array<Buffer, 3> buffers_;  // one is read, one has arrived, one is being copied
     size_t next_ = 0;
-    Place* last_ = nullptr;
+    Buffer* last_ = nullptr;
 };
 
 }  // namespace dbench::train

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "comm/versions.hpp"
+#include "comm/world/run_together.hpp"
 #include "train/device/cuda_device.hpp"
 
 namespace dbench::train {
@@ -47,14 +48,8 @@ void DeviceScope::connect() {
 
 void DeviceScope::connect(const std::function<comm::NcclParts()>& nccl) {
     if (world_.size() == 1 || device_.place().immediate()) return;
-    bool wanted = false;
-    std::string error, obstacle;
-    try {
-        wanted = nccl_allowed();
-    } catch (const UserError& e) {
-        error = e.what();
-    }
-    world_.agree(error, true);
+    const bool wanted = comm::run_together(world_, nccl_allowed);
+    std::string obstacle;
     comm::NcclParts parts;
     try {
         if (wanted && device_.ranks_per_gpu() == 1) parts = nccl();

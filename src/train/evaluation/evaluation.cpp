@@ -35,14 +35,8 @@ std::vector<int64_t> column_heads(int64_t samples, int64_t columns, int64_t b) {
 
 /// Returns true for "test-<iteration>.txt" and "validation-<iteration>.txt".
 bool is_text_file(const std::string& name) {
-    for (const std::string begin : {"test-", "validation-"}) {
-        const std::string end = ".txt";
-        if (!name.starts_with(begin) || !name.ends_with(end)) continue;
-        const size_t digits = name.size() - std::min(name.size(), begin.size() + end.size());
-        const std::string number = name.substr(begin.size(), digits);
-        return !number.empty() && number.find_first_not_of("0123456789") == number.npos;
-    }
-    return false;
+    return base::is_numbered(name, "test-", ".txt") ||
+           base::is_numbered(name, "validation-", ".txt");
 }
 
 void add(Sums& sums, const double* more) {
@@ -91,7 +85,7 @@ struct Evaluator::Impl {
     EvaluationPlan plan;
     MeanModel mean;
     data::PlainBatches batches;
-    torch::Device place;
+    torch::Device torch_device;
 
     int64_t batch_count(const data::Dataset& set) const {
         return (set.size() + plan.batch_size - 1) / plan.batch_size;
@@ -109,7 +103,7 @@ struct Evaluator::Impl {
             std::vector<int64_t> shape = info.shape;
             shape[1] = std::min(plan.batch_size, set.size());
             state.push_back(torch::zeros(
-                shape, torch::TensorOptions(scalar_type(replicas.x().type)).device(place)));
+                shape, torch::TensorOptions(scalar_type(replicas.x().type)).device(torch_device)));
         }
         return state;
     }
@@ -126,7 +120,7 @@ struct Evaluator::Impl {
         Weights narrowed = weights;
         for (torch::Tensor& each : narrowed.carried) each = each.narrow(1, 0, all.count);
         const torch::Tensor output =
-            model.forward_terms(narrowed, input_tensor(all, place), all.terms, false);
+            model.forward_terms(narrowed, input_tensor(all, torch_device), all.terms, false);
         const double loss = model.loss(output, all).item<double>() * static_cast<double>(all.terms);
         Sums sums(width());
         sums[0] = loss;
@@ -146,10 +140,11 @@ struct Evaluator::Impl {
         for (const int64_t replica : plan.replicas) {
             const int64_t local = replica - x.first;
             if (local < 0 || local >= x.count) continue;
-            const Weights weights{views(replicas.layout(), x, local, place),
-                                  views(replicas.buffer_layout(), replicas.buffers(), local, place),
-                                  {},
-                                  initial_state(set)};
+            const Weights weights{
+                views(replicas.layout(), x, local, torch_device),
+                views(replicas.buffer_layout(), replicas.buffers(), local, torch_device),
+                {},
+                initial_state(set)};
             Sums sums(width());
             for (int64_t b = 0; b < batch_count(set); ++b) {
                 add(sums, score(weights, set, b).data());
@@ -250,7 +245,7 @@ Evaluator::Evaluator(comm::World& world, const comm::Placement& placement, const
     : impl_(new Impl{world, placement, model, replicas, data, plan,
                      MeanModel(world, placement, model, replicas, exchange),
                      data::PlainBatches(replicas.x().type, model.order(), data.threads),
-                     place_of(replicas.device())}) {}
+                     torch_device_of(replicas.device())}) {}
 Evaluator::~Evaluator() = default;
 
 void Evaluator::evaluate(arena::Rows x, algorithms::EvaluationRecord& record) {

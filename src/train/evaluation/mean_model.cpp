@@ -69,8 +69,8 @@ arena::Queue& MeanModel::queue() const { return replicas_.device().place().compu
 
 Weights MeanModel::pooled(arena::Rows x) {
     average_parameters(x);
-    const torch::Device place = place_of(replicas_.device());
-    Weights weights{views(replicas_.layout(), parameters_.rows(), 0, place), {}};
+    const torch::Device torch_device = torch_device_of(replicas_.device());
+    Weights weights{views(replicas_.layout(), parameters_.rows(), 0, torch_device), {}};
     if (!buffer_exchange_) return weights;
 
     const arena::Layout& layout = replicas_.buffer_layout();
@@ -100,18 +100,18 @@ Weights MeanModel::pooled(arena::Rows x) {
         }
     }
     buffers.write_back("the mean model's statistics");
-    weights.buffers = views(layout, buffers_.rows(), 0, place);
+    weights.buffers = views(layout, buffers_.rows(), 0, torch_device);
     return weights;
 }
 
 Weights MeanModel::recalibrated(arena::Rows x, const data::Dataset& train, int64_t batch_size) {
     average_parameters(x);
     Device& device = replicas_.device();
-    const torch::Device place = place_of(device);
-    Weights weights{views(replicas_.layout(), parameters_.rows(), 0, place), {}};
+    const torch::Device torch_device = torch_device_of(device);
+    Weights weights{views(replicas_.layout(), parameters_.rows(), 0, torch_device), {}};
     if (!buffer_exchange_) return weights;
     const arena::Layout& layout = replicas_.buffer_layout();
-    weights.buffers = views(layout, buffers_.rows(), 0, place);
+    weights.buffers = views(layout, buffers_.rows(), 0, torch_device);
 
     // In training mode a batch moves each buffer b to (1 - m) b + m s, with momentum m and batch
     // statistic s. From b = 0 that is m s, which loses no digits however large s is.
@@ -133,7 +133,7 @@ Weights MeanModel::recalibrated(arena::Rows x, const data::Dataset& train, int64
             [&] {
                 const torch::NoGradGuard no_grad;
                 for (auto& buffer : weights.buffers) buffer.fill_(0.0);
-                model_.forward(weights, input_tensor(batch, place), true);
+                model_.forward(weights, input_tensor(batch, torch_device), true);
             });
         const HostRows moved(buffers_.rows(), queue(), "statistics of a batch");
         for (int64_t c = 0; c < layout.columns(); ++c) {

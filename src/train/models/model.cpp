@@ -118,11 +118,11 @@ double Model::correct(const torch::Tensor& output, const data::Batch& batch, int
 }
 
 torch::Tensor Model::correct_on_device(const torch::Tensor& given, const data::Batch& batch,
-                                       int64_t top, int64_t parts) const {
+                                       int64_t top, int64_t minibatches) const {
     const torch::Tensor logits = given.detach();
     const auto number = logits.options().dtype(torch::kFloat64);
     if (batch.labels == nullptr) {
-        return torch::full({parts}, std::numeric_limits<double>::quiet_NaN(), number);
+        return torch::full({minibatches}, std::numeric_limits<double>::quiet_NaN(), number);
     }
     const torch::Tensor labels = label_tensor(batch, logits.device()).unsqueeze(1);
     const torch::Tensor classes = torch::arange(logits.size(1), labels.options()).unsqueeze(0);
@@ -131,7 +131,7 @@ torch::Tensor Model::correct_on_device(const torch::Tensor& given, const data::B
     const torch::Tensor before = torch::where(classes < labels, logits.lt(own).logical_not(),
                                               (classes > labels) & logits.le(own).logical_not());
     const torch::Tensor right = (before.sum(1) < top) & own.eq(own).squeeze(1);
-    return right.view({parts, -1}).sum(1).to(torch::kFloat64);
+    return right.view({minibatches, -1}).sum(1).to(torch::kFloat64);
 }
 
 std::vector<std::vector<int64_t>> Model::translate(const Weights&, const torch::Tensor&) const {

@@ -111,10 +111,10 @@ public:
     /// one of the first class counts as larger); NaN for real targets.
     virtual double correct(const torch::Tensor& output, const data::Batch& batch,
                            int64_t top) const;
-    /// Returns the same for each of `parts` equal parts of the batch, as float64 [parts] on the
-    /// device of the logits. Does not wait for the GPU.
+    /// Returns the same for each of `minibatches` equally large ones in the batch, as float64
+    /// [minibatches] on the device of the logits. Does not wait for the GPU.
     torch::Tensor correct_on_device(const torch::Tensor& logits, const data::Batch& batch,
-                                    int64_t top, int64_t parts = 1) const;
+                                    int64_t top, int64_t minibatches = 1) const;
     /// Translates each source (B, 2, T) greedily, token by token, up to kEndToken or at most twice
     /// the source's length plus ten tokens. Only models for pairs of sentences implement it.
     virtual std::vector<std::vector<int64_t>> translate(const Weights& weights,

@@ -7,12 +7,12 @@
 
 namespace dbench::train {
 
-CapturedPasses::CapturedPasses(Device& device, torch::Device place, int64_t replicas, bool together,
-                               int64_t most)
+CapturedPasses::CapturedPasses(Device& device, torch::Device torch_device, int64_t replicas,
+                               bool together, int64_t most)
     : device_(device),
-      place_(place),
+      torch_device_(torch_device),
       replicas_(replicas),
-      in_place_(together ? 1 : replicas),
+      passes_per_address_(together ? 1 : replicas),
       most_(most),
       scores_(device.place().values<double>(static_cast<size_t>(2 * replicas))) {}
 
@@ -31,15 +31,15 @@ bool CapturedPasses::begin(const void* x) {
         here_ = &known->second;
         return true;
     }
-    const auto places = static_cast<int64_t>(passes_.size()) + 1;
-    if (places * in_place_ > most_) {
+    const auto addresses = static_cast<int64_t>(passes_.size()) + 1;
+    if (addresses * passes_per_address_ > most_) {
         obstacle_ = std::to_string(replicas_) + " replicas of a rank with parameters in " +
-                    std::to_string(places) + (places == 1 ? " place" : " places") +
+                    std::to_string(addresses) + (addresses == 1 ? " place" : " places") +
                     " need more than " + std::to_string(most_) + " captured passes";
         return false;
     }
     here_ = &passes_[x];
-    here_->resize(static_cast<size_t>(in_place_));
+    here_->resize(static_cast<size_t>(passes_per_address_));
     return true;
 }
 
@@ -56,7 +56,7 @@ CapturedWork* CapturedPasses::submit(int64_t i, const data::Batch& batch, arena:
     Pass& pass = here_->at(static_cast<size_t>(i));
     if (!pass.work) {
         try {
-            pass.batch = FixedBatch::make_on(queue, device_, batch, place_);
+            pass.batch = FixedBatch::make_on(queue, device_, batch, torch_device_);
             pass.work = capture(*pass.batch);
         } catch (const base::RunError& error) {
             failed_ = true;

@@ -32,7 +32,7 @@ public:
 
     /// Serves `replicas` local replicas, each in a pass of its own or all `together` in one, and
     /// captures at most `most` passes.
-    CapturedPasses(Device& device, torch::Device place, int64_t replicas, bool together,
+    CapturedPasses(Device& device, torch::Device torch_device, int64_t replicas, bool together,
                    int64_t most);
 
     /// Begins an iteration whose parameters are stored at `x`. Returns true if its passes may be
@@ -68,8 +68,8 @@ private:
     void drop();
 
     Device& device_;
-    torch::Device place_;
-    int64_t replicas_, in_place_, most_, warmed_ = 0;
+    torch::Device torch_device_;
+    int64_t replicas_, passes_per_address_, most_, warmed_ = 0;
     std::map<const void*, std::vector<Pass>> passes_;  // by the address of the parameters
     std::vector<Pass>* here_ = nullptr;
     arena::HostVisibleArray<double> scores_;  // losses[replicas_], then accuracies[replicas_]

@@ -31,7 +31,7 @@ ChannelsLastWeights::ChannelsLastWeights(const arena::Layout& layout, const aren
     if (!empty()) memory_ = place.rows(type, 0, passes, own_.columns());
 }
 
-torch::Tensor ChannelsLastWeights::leaf(size_t k, int64_t pass, torch::Device place) const {
+torch::Tensor ChannelsLastWeights::leaf(size_t k, int64_t pass, torch::Device torch_device) const {
     const auto found = at_.find(k);
     if (found == at_.end()) return {};
     const std::vector<int64_t>& shape = layout_.tensors()[k].shape;
@@ -39,7 +39,7 @@ torch::Tensor ChannelsLastWeights::leaf(size_t k, int64_t pass, torch::Device pl
     const arena::Rows rows = memory_.rows();
     return torch::from_blob(rows.at(pass, found->second), shape,
                             {height * width * in, 1, width * in, in},
-                            torch::TensorOptions(scalar_type(rows.type)).device(place));
+                            torch::TensorOptions(scalar_type(rows.type)).device(torch_device));
 }
 
 void ChannelsLastWeights::reorder(const arena::Rows& x, int64_t i, int64_t pass,

@@ -25,7 +25,7 @@ public:
     bool empty() const { return at_.empty(); }
     /// Returns the layout's tensor k in the memory of a pass; undefined if the tensor is not
     /// reordered.
-    torch::Tensor leaf(size_t k, int64_t pass, torch::Device place) const;
+    torch::Tensor leaf(size_t k, int64_t pass, torch::Device torch_device) const;
     /// Launches the reordering of row i of x into the memory of `pass`.
     void reorder(const arena::Rows& x, int64_t i, int64_t pass, arena::Queue& queue) const;
     /// Returns the memory of a pass, as one row.

@@ -28,27 +28,29 @@ void write_scores(const Model& model, const torch::Tensor& outputs, const torch:
                   const ScoreMemory& sums, arena::Queue& queue) {
     const torch::NoGradGuard no_grad;
     const torch::Tensor output = model.logits(outputs);
-    const int64_t parts = losses.numel();
+    const int64_t minibatches = losses.numel();
     if (!kernel_accepts(output, losses, batch)) {
         const torch::Tensor flat = output.dim() > 2 ? output.flatten(0, 1) : output;
-        add_or_store((losses.detach().to(torch::kFloat64) * share).view({parts}), sums.loss, adds);
-        add_or_store(model.correct_on_device(flat, batch, 1, parts) / terms, sums.accuracy, adds);
+        add_or_store((losses.detach().to(torch::kFloat64) * share).view({minibatches}), sums.loss,
+                     adds);
+        add_or_store(model.correct_on_device(flat, batch, 1, minibatches) / terms, sums.accuracy,
+                     adds);
         return;
     }
     const torch::Tensor each = losses.detach().contiguous();
     arena::Outputs all{};
-    all.parts = parts;
+    all.minibatches = minibatches;
     all.losses = each.const_data_ptr();
     all.type =
         output.scalar_type() == torch::kFloat32 ? arena::DType::float32 : arena::DType::float64;
     torch::Tensor labels, logits;
     if (batch.labels) {
         labels = label_tensor(batch, output.device());
-        logits = output.detach().view({parts, -1, output.size(-1)});
+        logits = output.detach().view({minibatches, -1, output.size(-1)});
         all.logits = logits.const_data_ptr();
         all.terms = logits.size(1);
         all.classes = logits.size(2);
-        all.part_stride = logits.stride(0);
+        all.minibatch_stride = logits.stride(0);
         all.term_stride = logits.stride(1);
         all.class_stride = logits.stride(2);
         all.labels = labels.const_data_ptr<int64_t>();

@@ -28,9 +28,9 @@ struct Executor::Impl {
 
     const Model& model;
     Replicas& replicas;
-    Passes passes;
+    PassOptions options;
     Device& device;
-    torch::Device place;
+    torch::Device torch_device;
     BucketWatch watch;
     std::vector<arena::Queue*> sides;  // which replicas use round robin; empty: the compute queue
     ReplicaPass replica_pass;
@@ -39,37 +39,37 @@ struct Executor::Impl {
     std::unique_ptr<CapturedPasses> captures;       // null: no pass is captured
     arena::HostVisibleArray<double> single_scores;  // loss, accuracy
 
-    Impl(const Model& m, Replicas& r, const Passes& p)
+    Impl(const Model& m, Replicas& r, const PassOptions& o)
         : model(m),
           replicas(r),
-          passes(p),
+          options(o),
           device(r.device()),
-          place(place_of(r.device())),
+          torch_device(torch_device_of(r.device())),
           watch(r.layout(),
                 gradient_buckets(r.layout(), r.x().type, r.device().min_bucket_bytes())),
-          sides(effective_stacking(r, p) == Stacking::streams ? r.device().side_queues()
+          sides(effective_stacking(r, o) == Stacking::streams ? r.device().side_queues()
                                                               : std::vector<arena::Queue*>()),
-          replica_pass(m, r, p, sides.empty() ? 1 : std::ssize(sides), watch),
+          replica_pass(m, r, o, sides.empty() ? 1 : std::ssize(sides), watch),
           single_scores(device.place().values<double>(2)) {
-        DBENCH_EXPECT(p.stacking != Stacking::automatic);
+        DBENCH_EXPECT(o.stacking != Stacking::automatic);
         std::vector<int64_t> begins;
         for (const arena::Columns bucket : watch.buckets()) begins.push_back(bucket.begin);
         base::set_trace_buckets(std::move(begins));
-        uploads = Uploads::make(device, place);
-        const Stacking way = effective_stacking(r, p);
+        uploads = Uploads::make(device, torch_device);
+        const Stacking way = effective_stacking(r, o);
         if (way == Stacking::batched) {
-            stacked = std::make_unique<StackedPass>(m, r, p.smoothing, p.resident);
+            stacked = std::make_unique<StackedPass>(m, r, o.smoothing, o.resident);
         }
         const bool capturable =
             sides.empty() || algorithms::concurrent_capture_obstacle(facts_of(m)).empty();
-        if (p.captured > 0 && !device.place().immediate() && capturable) {
-            captures = std::make_unique<CapturedPasses>(device, place, r.x().count,
-                                                        stacked != nullptr, p.captured);
+        if (o.captured > 0 && !device.place().immediate() && capturable) {
+            captures = std::make_unique<CapturedPasses>(device, torch_device, r.x().count,
+                                                        stacked != nullptr, o.captured);
         }
     }
 
-    static Stacking effective_stacking(const Replicas& r, const Passes& p) {
-        return r.x().count == 1 ? Stacking::off : p.stacking;
+    static Stacking effective_stacking(const Replicas& r, const PassOptions& o) {
+        return r.x().count == 1 ? Stacking::off : o.stacking;
     }
 
     arena::Queue& queue_of(int64_t i) const {
@@ -98,7 +98,7 @@ struct Executor::Impl {
 
     std::vector<torch::Tensor> views_of(const arena::Layout& layout, const arena::Rows& rows,
                                         int64_t i) const {
-        return views(layout, rows, i, place);
+        return views(layout, rows, i, torch_device);
     }
 
     // Returns tensors over a row of parameters in any memory, and the running statistics of the
@@ -112,9 +112,9 @@ struct Executor::Impl {
         if (queue.immediate()) return {std::shared_ptr<const void>(), &batch};
         auto owned = std::make_shared<OwnedBatch>(batch, device.gpu().has_value());
         if (!batch.windows.empty()) {
-            DBENCH_EXPECT(passes.resident != nullptr);
+            DBENCH_EXPECT(options.resident != nullptr);
             owned->set_inputs(
-                passes.resident->gather(batch.windows, static_cast<size_t>(i), queue));
+                options.resident->gather(batch.windows, static_cast<size_t>(i), queue));
         }
         return {owned, &owned->batch()};
     }
@@ -308,8 +308,8 @@ struct Executor::Impl {
     }
 };
 
-Executor::Executor(const Model& model, Replicas& replicas, const Passes& passes)
-    : impl_(std::make_unique<Impl>(model, replicas, passes)) {}
+Executor::Executor(const Model& model, Replicas& replicas, const PassOptions& options)
+    : impl_(std::make_unique<Impl>(model, replicas, options)) {}
 Executor::~Executor() = default;
 
 void Executor::gradients(int64_t t, arena::Rows x, data::Loader& loader, algorithms::Timers& timers,
@@ -395,7 +395,7 @@ Weights Executor::Impl::weights_at(const char* weights, int64_t i) const {
     const arena::Rows row{const_cast<char*>(weights), replicas.x().type, arena::Space::host, 0, 1};
     Weights found{views(replicas.layout(), row, 0),
                   views_of(replicas.buffer_layout(), replicas.buffers(), i)};
-    for (torch::Tensor& each : found.parameters) each = each.to(place);  // may be a message
+    for (torch::Tensor& each : found.parameters) each = each.to(torch_device);  // may be a message
     return found;
 }
 
@@ -403,17 +403,18 @@ void Executor::linearise(const char* weights, int64_t i, const data::Batch& batc
                          const algorithms::Linearised& out, algorithms::Timers& timers) const {
     const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
     const Declaration& declared = impl_->model.declaration();
-    const bool together = !impl_->place.is_cpu() && declared.stacks && declared.buffers.empty();
+    const bool together =
+        !impl_->torch_device.is_cpu() && declared.stacks && declared.buffers.empty();
     (together ? linearise_together : train::linearise)(impl_->model, impl_->weights_at(weights, i),
-                                                       batch, impl_->place, out);
+                                                       batch, impl_->torch_device, out);
 }
 
 double Executor::loss(const char* weights, int64_t i, const data::Batch& batch,
                       algorithms::Timers& timers) const {
     const algorithms::TimedScope scope(timers, algorithms::Time::gradient);
     const torch::NoGradGuard no_grad;
-    const torch::Tensor output = impl_->model.forward(impl_->weights_at(weights, i),
-                                                      input_tensor(batch, impl_->place), false);
+    const torch::Tensor output = impl_->model.forward(
+        impl_->weights_at(weights, i), input_tensor(batch, impl_->torch_device), false);
     return impl_->model.loss(output, batch).item<double>();
 }
 
@@ -425,7 +426,8 @@ double Executor::estimate_seconds(const data::Batch& batch) {
     double best = std::numeric_limits<double>::infinity();
     for (int trial = 0; trial < 3; ++trial) {  // the first one warms up
         const base::Stopwatch watch;
-        impl_->model.forward(weights, input_tensor(batch, impl_->place), false).to(torch::kCPU);
+        impl_->model.forward(weights, input_tensor(batch, impl_->torch_device), false)
+            .to(torch::kCPU);
         best = std::min(best, watch.seconds());
     }
     return 3 * best;  // backward costs about two forwards

@@ -34,7 +34,7 @@
 #include "arena/layout.hpp"
 #include "arena/rows.hpp"
 #include "data/loader.hpp"
-#include "train/passes/passes.hpp"
+#include "train/passes/pass_options.hpp"
 
 namespace dbench::train {
 
@@ -45,7 +45,7 @@ class Replicas;
 /// `replicas`.
 class Executor {
 public:
-    Executor(const Model& model, Replicas& replicas, const Passes& passes = {});
+    Executor(const Model& model, Replicas& replicas, const PassOptions& options = {});
     ~Executor();
 
     /// Writes the gradients of the mean minibatch loss at x in iteration t into the gradient rows

@@ -7,19 +7,20 @@ namespace dbench::train {
 namespace {
 
 /// Returns the labels as one-hot rows, or the targets, (samples, outputs).
-torch::Tensor expected_outputs(const data::Batch& batch, torch::Device place,
+torch::Tensor expected_outputs(const data::Batch& batch, torch::Device torch_device,
                                const torch::Tensor& one_hot) {
-    return batch.labels ? one_hot.index({label_tensor(batch, place)})
+    return batch.labels ? one_hot.index({label_tensor(batch, torch_device)})
                         : target_tensor(batch).unsqueeze(1);
 }
 
 }  // namespace
 
 void linearise_together(const Model& model, Weights weights, const data::Batch& batch,
-                        torch::Device place, const algorithms::Linearised& out) {
+                        torch::Device torch_device, const algorithms::Linearised& out) {
     DBENCH_EXPECT(batch.count == out.samples);
     const int64_t samples = out.samples, outputs = out.outputs;
-    const torch::TensorOptions options = torch::TensorOptions(scalar_type(out.type)).device(place);
+    const torch::TensorOptions options =
+        torch::TensorOptions(scalar_type(out.type)).device(torch_device);
     const torch::Tensor one_hot = torch::eye(outputs, options);
     std::vector<torch::Tensor> copies;  // (samples, shape...)
     for (const torch::Tensor& parameter : weights.parameters) {
@@ -32,7 +33,7 @@ void linearise_together(const Model& model, Weights weights, const data::Batch& 
     {
         const Mapped mapped(samples);
         weights.parameters = mapped.each(copies);
-        const torch::Tensor inputs = input_tensor(batch, place).unsqueeze(1);
+        const torch::Tensor inputs = input_tensor(batch, torch_device).unsqueeze(1);
         f = Mapped::all(model.forward(weights, mapped.each(inputs), false))
                 .reshape({samples, outputs});
     }
@@ -58,23 +59,23 @@ void linearise_together(const Model& model, Weights weights, const data::Batch& 
         };
         write(out.jacobian<T>(0, 0), jacobian);
         write(out.f<T>(), f.detach());
-        write(out.y<T>(), expected_outputs(batch, place, one_hot));
+        write(out.y<T>(), expected_outputs(batch, torch_device, one_hot));
     });
 }
 
-void linearise(const Model& model, Weights weights, const data::Batch& batch, torch::Device place,
-               const algorithms::Linearised& out) {
+void linearise(const Model& model, Weights weights, const data::Batch& batch,
+               torch::Device torch_device, const algorithms::Linearised& out) {
     DBENCH_EXPECT(batch.count == out.samples);
     for (torch::Tensor& parameter : weights.parameters) parameter.requires_grad_(true);
-    const torch::Tensor input = input_tensor(batch, place);
+    const torch::Tensor input = input_tensor(batch, torch_device);
     const torch::Tensor one_hot =
-        torch::eye(out.outputs, torch::TensorOptions(scalar_type(out.type)).device(place));
+        torch::eye(out.outputs, torch::TensorOptions(scalar_type(out.type)).device(torch_device));
     arena::with_type(out.type, [&]<class T>() {
         const auto tensor_at = [&](T* data, at::IntArrayRef shape) {
             return torch::from_blob(data, shape, scalar_type(out.type));
         };
         tensor_at(out.y<T>(), {out.samples, out.outputs})
-            .copy_(expected_outputs(batch, place, one_hot));
+            .copy_(expected_outputs(batch, torch_device, one_hot));
         for (int64_t s = 0; s < out.samples; ++s) {
             const torch::Tensor output =
                 model.forward(weights, input.narrow(0, s, 1), false).view({out.outputs});

@@ -31,37 +31,38 @@ struct ReplicaPass::Impl {
 
     const Model& model;
     Replicas& replicas;
-    Passes passes;
+    PassOptions options;
     int64_t slots;
     BucketWatch& watch;
     Device& device;
-    torch::Device place;
+    torch::Device torch_device;
     std::map<const void*, std::deque<Bound>> bound;  // by the address of x
     std::vector<bool> reached;  // tensors whose gradient this backward has computed
     // Null on the host: there each gradient is copied at once, while it is in the CPU's caches.
-    std::unique_ptr<GradientParts> parts;
+    std::unique_ptr<GradientParts> gradient_parts;
     ChannelsLastWeights ordered;
     double forward_seconds = 0;
 
-    Impl(const Model& m, Replicas& r, const Passes& p, int64_t n, BucketWatch& w)
+    Impl(const Model& m, Replicas& r, const PassOptions& o, int64_t n, BucketWatch& w)
         : model(m),
           replicas(r),
-          passes(p),
+          options(o),
           slots(n),
           watch(w),
           device(r.device()),
-          place(place_of(r.device())),
+          torch_device(torch_device_of(r.device())),
           reached(r.layout().tensors().size()),
           ordered(r.layout(), r.device().place(), r.x().type, n,
                   !r.device().place().immediate() && m.order() == data::Order::channels_last) {
-        if (!device.place().immediate()) parts = std::make_unique<GradientParts>(r.layout());
+        if (!device.place().immediate())
+            gradient_parts = std::make_unique<GradientParts>(r.layout());
     }
 
     int64_t slot_of(int64_t i) const { return i % slots; }
 
     std::vector<torch::Tensor> views_of(const arena::Layout& layout, const arena::Rows& rows,
                                         int64_t i) const {
-        return views(layout, rows, i, place);
+        return views(layout, rows, i, torch_device);
     }
 
     // Returns leaf tensors over the rows of x, whose gradients are written to the gradient rows.
@@ -73,7 +74,7 @@ struct ReplicaPass::Impl {
                       views_of(replicas.layout(), replicas.g(), j),
                       views_of(replicas.carried_layout(), replicas.carried(), j)};
             for (size_t k = 0; k < w.parameters.size(); ++k) {
-                const torch::Tensor leaf = ordered.leaf(k, slot_of(j), place);
+                const torch::Tensor leaf = ordered.leaf(k, slot_of(j), torch_device);
                 if (leaf.defined()) w.parameters[k] = leaf;
                 w.parameters[k].requires_grad_(true);
             }
@@ -102,8 +103,9 @@ struct ReplicaPass::Impl {
             std::make_unique<LambdaPostHook>([this, &b, k](const auto& outputs, const auto&) {
                 torch::Tensor& gradient = b.weights.parameters[k].mutable_grad();
                 torch::Tensor& row = b.weights.gradients[k];
-                if (parts) {
-                    if (gradient.data_ptr() != row.data_ptr()) parts->take(k, gradient, reached[k]);
+                if (gradient_parts) {
+                    if (gradient.data_ptr() != row.data_ptr())
+                        gradient_parts->take(k, gradient, reached[k]);
                 } else if (reached[k]) {
                     row.add_(gradient);
                 } else if (gradient.data_ptr() != row.data_ptr()) {
@@ -121,14 +123,14 @@ struct ReplicaPass::Impl {
     /// numbers, with a key that does not depend on the rank, and clears carried state if a text
     /// begins.
     void prepare(const Weights& weights, const data::Batch& batch, int64_t t, int64_t i,
-                 int64_t part = 0) {
+                 int64_t microbatch = 0) {
         if (model.declaration().draws) {
             const auto replica = static_cast<uint64_t>(replicas.x().first + i);
             const auto iteration = static_cast<uint64_t>(t);
-            base::Random key(passes.dropout_seed, base::Purpose::dropout, {replica, iteration});
-            if (part > 0) {
-                key = base::Random(passes.dropout_seed, base::Purpose::dropout,
-                                   {replica, iteration, static_cast<uint64_t>(part)});
+            base::Random key(options.dropout_seed, base::Purpose::dropout, {replica, iteration});
+            if (microbatch > 0) {
+                key = base::Random(options.dropout_seed, base::Purpose::dropout,
+                                   {replica, iteration, static_cast<uint64_t>(microbatch)});
             }
             torch::manual_seed(key.bits64() >> 1);
         }
@@ -137,15 +139,15 @@ struct ReplicaPass::Impl {
         }
     }
     torch::Tensor forward(const Weights& weights, const data::Batch& batch) const {
-        return model.forward_terms(weights, input_tensor(batch, place), batch.terms, true);
+        return model.forward_terms(weights, input_tensor(batch, torch_device), batch.terms, true);
     }
 
-    /// Writes the scores of a part of a batch, or adds them to those of the parts before
+    /// Writes the scores of a micro-batch, or adds them to those of the earlier ones
     /// (`further`).
     void tally(const torch::Tensor& output, const torch::Tensor& loss, const data::Batch& part,
                double terms, bool further, const ScoreMemory& sums, arena::Queue& queue) const {
         const double share = static_cast<double>(part.terms) / terms;
-        if (parts) {
+        if (gradient_parts) {
             write_scores(model, output, loss, part, share, terms, further, sums, queue);
             return;
         }
@@ -155,37 +157,37 @@ struct ReplicaPass::Impl {
 
     /// Writes gradients that backward has left elsewhere into the gradient row i.
     void collect(int64_t i, arena::Columns columns, arena::Queue& queue) {
-        if (parts) parts->write(replicas.g().only(i), columns, queue);
+        if (gradient_parts) gradient_parts->write(replicas.g().only(i), columns, queue);
     }
 
     /// Completes the gradient row i after backward.
     void finish(const Bound& b, int64_t i, arena::Queue& queue) {
         collect(i, replicas.layout().all(), queue);
-        if (parts) return parts->zero(replicas.g().only(i), reached, queue);
+        if (gradient_parts) return gradient_parts->zero(replicas.g().only(i), reached, queue);
         for (size_t k = 0; k < reached.size(); ++k) {
             if (!reached[k]) torch::Tensor(b.weights.gradients[k]).zero_();
         }
     }
 };
 
-ReplicaPass::ReplicaPass(const Model& model, Replicas& replicas, const Passes& passes,
+ReplicaPass::ReplicaPass(const Model& model, Replicas& replicas, const PassOptions& options,
                          int64_t slots, BucketWatch& watch)
-    : impl_(std::make_unique<Impl>(model, replicas, passes, slots, watch)) {}
+    : impl_(std::make_unique<Impl>(model, replicas, options, slots, watch)) {}
 ReplicaPass::~ReplicaPass() = default;
 
 void ReplicaPass::gradient(const arena::Rows& x, int64_t i, const data::Batch& batch,
                            std::optional<int64_t> t, const Ready* ready, const ScoreMemory& sums,
                            arena::Queue& queue) {
     Impl& s = *impl_;
-    const int64_t parts = s.passes.parts;
+    const int64_t count = s.options.microbatches;
     Impl::Bound& b = s.start(x, i, queue);
     Weights weights = b.weights;
     weights.queue = queue;
-    if (!s.parts) *sums.loss = *sums.accuracy = 0;
+    if (!s.gradient_parts) *sums.loss = *sums.accuracy = 0;
     bool further = false;
     const int64_t replica = x.first + i;
-    for (int64_t k = 0; k < parts; ++k) {
-        const data::Batch part = parts == 1 ? batch : data::part(batch, k, parts);
+    for (int64_t k = 0; k < count; ++k) {
+        const data::Batch part = count == 1 ? batch : data::microbatch(batch, k, count);
         if (part.count == 0) continue;
         const double share = static_cast<double>(part.terms) / static_cast<double>(batch.terms);
         torch::Tensor loss;
@@ -194,19 +196,19 @@ void ReplicaPass::gradient(const arena::Rows& x, int64_t i, const data::Batch& b
             const base::Stopwatch watch;
             if (t) s.prepare(weights, part, *t, i, k);
             const torch::Tensor output = s.forward(weights, part);
-            loss = s.model.loss(output, part, s.passes.smoothing);
+            loss = s.model.loss(output, part, s.options.smoothing);
             s.tally(output, loss, part, static_cast<double>(batch.terms), further, sums, queue);
             s.forward_seconds += watch.seconds();
         }
         const base::TraceSpan span(base::Work::backward, replica);
-        if (ready && k + 1 == parts) {
+        if (ready && k + 1 == count) {
             s.watch.start(ready,
                           [&s, i, &queue](arena::Columns bucket) { s.collect(i, bucket, queue); });
         }
-        if (parts > 1) loss = share * loss;
+        if (count > 1) loss = share * loss;
         loss.backward();
         s.collect(i, s.replicas.layout().all(), queue);
-        weights.gradients.clear();  // later parts add their gradients
+        weights.gradients.clear();  // later micro-batches add their gradients
         further = true;
     }
     s.finish(b, i, queue);
@@ -259,7 +261,7 @@ std::vector<arena::Access> ReplicaPass::memory(int64_t i) const {
 }
 
 void ReplicaPass::stop(const arena::Rows& x, int64_t i) {
-    if (impl_->parts) impl_->parts->drop();
+    if (impl_->gradient_parts) impl_->gradient_parts->drop();
     for (torch::Tensor each : impl_->bind(x, i).weights.parameters) each.mutable_grad().reset();
 }
 

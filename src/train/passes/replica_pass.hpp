@@ -12,7 +12,7 @@
 #include "data/loader.hpp"
 #include "train/passes/bucket_watch.hpp"
 #include "train/passes/device_scores.hpp"
-#include "train/passes/passes.hpp"
+#include "train/passes/pass_options.hpp"
 
 namespace dbench::train {
 
@@ -25,7 +25,7 @@ class ReplicaPass {
 public:
     /// All references must outlive this object. `slots` is the number of passes that can be under
     /// way at the same time: replicas use that many queues round robin.
-    ReplicaPass(const Model& model, Replicas& replicas, const Passes& passes, int64_t slots,
+    ReplicaPass(const Model& model, Replicas& replicas, const PassOptions& options, int64_t slots,
                 BucketWatch& watch);
     ~ReplicaPass();
 
@@ -33,8 +33,8 @@ public:
 
     /// Writes the gradient of the mean minibatch loss at row i of x into gradient row i, and loss
     /// and accuracy to `sums`. `t` is the iteration; none: prepare() has already been called. The
-    /// BucketWatch reports buckets to *ready during the last part's backward and in its finish(),
-    /// so `ready` must live until then; null: no reports. LibTorch computes on `queue`.
+    /// BucketWatch reports buckets to *ready during the last micro-batch's backward and in its
+    /// finish(), so `ready` must live until then; null: no reports. LibTorch computes on `queue`.
     void gradient(const arena::Rows& x, int64_t i, const data::Batch& batch,
                   std::optional<int64_t> t, const Ready* ready, const ScoreMemory& sums,
                   arena::Queue& queue);

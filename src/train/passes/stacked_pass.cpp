@@ -28,9 +28,9 @@ using torch::autograd::utils::LambdaPostHook;
 
 /// Returns tensors (R, shape...) over all local rows, in the layout's order, without copies.
 std::vector<torch::Tensor> stacked_views(const arena::Layout& layout, const arena::Rows& rows,
-                                         torch::Device place) {
+                                         torch::Device torch_device) {
     std::vector<torch::Tensor> out;
-    for (const torch::Tensor& first : views(layout, rows, 0, place)) {
+    for (const torch::Tensor& first : views(layout, rows, 0, torch_device)) {
         std::vector<int64_t> shape = first.sizes().vec(), strides = first.strides().vec();
         shape.insert(shape.begin(), rows.count);
         strides.insert(strides.begin(), rows.stride);
@@ -100,12 +100,12 @@ struct StackedPass::Impl {
     double smoothing;
     ResidentImages* resident;
     Device& device;
-    torch::Device place;
+    torch::Device torch_device;
     std::vector<torch::Tensor> gradients;  // (R, shape...)
     std::map<const void*, Leaves> leaves;  // by the memory of x
     std::shared_ptr<JoinedBatch> joined;
     // Null on the host. On a device they move all tensors together in one launch.
-    std::unique_ptr<GradientParts> parts;
+    std::unique_ptr<GradientParts> gradient_parts;
     std::unique_ptr<StackedTensors> weights, statistics;
     std::vector<bool> reached;  // tensors whose gradient this backward has computed
     const std::function<void(int)>* complete = nullptr;
@@ -113,16 +113,18 @@ struct StackedPass::Impl {
     Leaves& bind(const arena::Rows& x) {
         Leaves& l = leaves[x.data];
         if (!l.parameters.empty()) return l;
-        l.parameters = stacked_views(replicas.layout(), x, place);
+        l.parameters = stacked_views(replicas.layout(), x, torch_device);
         for (size_t k = 0; k < l.parameters.size(); ++k) {
-            const torch::Tensor contiguous = weights ? weights->tensor(k, place) : torch::Tensor();
+            const torch::Tensor contiguous =
+                weights ? weights->tensor(k, torch_device) : torch::Tensor();
             if (contiguous.defined()) l.parameters[k] = contiguous;
             l.parameters[k].requires_grad_(true);
             auto node = torch::autograd::impl::grad_accumulator(l.parameters[k]);
             node->add_post_hook(
                 std::make_unique<LambdaPostHook>([this, &l, k](const auto& outputs, const auto&) {
                     torch::Tensor& gradient = l.parameters[k].mutable_grad();
-                    parts ? parts->take(k, gradient, false) : void(gradients[k].copy_(gradient));
+                    gradient_parts ? gradient_parts->take(k, gradient, false)
+                                   : void(gradients[k].copy_(gradient));
                     gradient.reset();
                     reached[k] = true;
                     (*complete)(static_cast<int>(k));
@@ -138,11 +140,12 @@ struct StackedPass::Impl {
                           arena::Queue& queue) {
         if (weights) weights->gather(x, queue);
         const std::vector<torch::Tensor> rows =
-            stacked_views(replicas.buffer_layout(), replicas.buffers(), place);
+            stacked_views(replicas.buffer_layout(), replicas.buffers(), torch_device);
         std::vector<torch::Tensor> buffers;  // contiguous, as layers require them
         if (statistics) statistics->gather(replicas.buffers(), queue);
         for (size_t k = 0; k < rows.size(); ++k) {
-            buffers.push_back(statistics ? statistics->tensor(k, place) : rows[k].contiguous());
+            buffers.push_back(statistics ? statistics->tensor(k, torch_device)
+                                         : rows[k].contiguous());
         }
         torch::Tensor output;
         {
@@ -162,20 +165,20 @@ struct StackedPass::Impl {
 StackedPass::StackedPass(const Model& model, Replicas& replicas, double smoothing,
                          ResidentImages* resident)
     : impl_(std::make_unique<Impl>(model, replicas, smoothing, resident, replicas.device(),
-                                   place_of(replicas.device()))) {
+                                   torch_device_of(replicas.device()))) {
     DBENCH_EXPECT(algorithms::batched_obstacle(facts_of(model)).empty());
     const arena::Place device_place = impl_->device.place();
     if (!device_place.immediate()) {
         const auto grouped = [](const arena::Tensor& tensor) {
             return tensor.kind == arena::TensorKind::norm || tensor.shape.size() == 4;
         };
-        impl_->parts = std::make_unique<GradientParts>(replicas.layout());
+        impl_->gradient_parts = std::make_unique<GradientParts>(replicas.layout());
         impl_->weights = std::make_unique<StackedTensors>(replicas.layout(), device_place,
                                                           replicas.x(), grouped);
         impl_->statistics = std::make_unique<StackedTensors>(replicas.buffer_layout(), device_place,
                                                              replicas.buffers(), grouped);
     }
-    impl_->gradients = stacked_views(replicas.layout(), replicas.g(), impl_->place);
+    impl_->gradients = stacked_views(replicas.layout(), replicas.g(), impl_->torch_device);
     impl_->reached.resize(impl_->gradients.size());
 }
 StackedPass::~StackedPass() = default;
@@ -199,8 +202,8 @@ void StackedPass::gradients(arena::Rows x, const data::Batch& all, const ScoreMe
                             const std::function<void(int)>& complete, arena::Queue& queue) {
     Impl& s = *impl_;
     const base::TraceSpan span(base::Work::backward);
-    const torch::Tensor output =
-        s.forward(x, s.bind(x), input_tensor(all, s.place).unflatten(0, {x.count, -1}), queue);
+    const torch::Tensor output = s.forward(
+        x, s.bind(x), input_tensor(all, s.torch_device).unflatten(0, {x.count, -1}), queue);
     const torch::Tensor terms = output.flatten(0, 1);
     // Each replica has its own mean, which depends on its own parameters only.
     const torch::Tensor means =
@@ -211,14 +214,14 @@ void StackedPass::gradients(arena::Rows x, const data::Batch& all, const ScoreMe
     s.complete = &complete;
     means.sum().backward();
     collect(s.replicas.layout().all(), queue);
-    if (s.parts) return s.parts->zero(s.replicas.g(), s.reached, queue);
+    if (s.gradient_parts) return s.gradient_parts->zero(s.replicas.g(), s.reached, queue);
     for (size_t k = 0; k < s.reached.size(); ++k) {
         if (!s.reached[k]) s.gradients[k].zero_();
     }
 }
 
 void StackedPass::collect(arena::Columns columns, arena::Queue& queue) {
-    if (impl_->parts) impl_->parts->write(impl_->replicas.g(), columns, queue);
+    if (impl_->gradient_parts) impl_->gradient_parts->write(impl_->replicas.g(), columns, queue);
 }
 
 std::vector<arena::Access> StackedPass::memory() const {
@@ -230,7 +233,7 @@ std::vector<arena::Access> StackedPass::memory() const {
 }
 
 void StackedPass::stop() {
-    if (impl_->parts) impl_->parts->drop();
+    if (impl_->gradient_parts) impl_->gradient_parts->drop();
     for (auto& [memory, leaves] : impl_->leaves) {
         for (torch::Tensor& each : leaves.parameters) each.mutable_grad().reset();
     }

@@ -22,7 +22,7 @@ class ResidentImages;
 class StackedPass {
 public:
     /// algorithms::batched_obstacle of the model must be "". `smoothing`: see Model::loss;
-    /// `resident`: see Passes.
+    /// `resident`: see PassOptions.
     StackedPass(const Model& model, Replicas& replicas, double smoothing,
                 ResidentImages* resident = nullptr);
     ~StackedPass();

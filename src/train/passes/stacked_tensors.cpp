@@ -22,13 +22,13 @@ StackedTensors::StackedTensors(const arena::Layout& layout, const arena::Place& 
     memory_ = place.rows(like.type, 0, 1, own_.columns());
 }
 
-torch::Tensor StackedTensors::tensor(size_t k, torch::Device place) const {
+torch::Tensor StackedTensors::tensor(size_t k, torch::Device torch_device) const {
     const auto found = at_.find(k);
     if (found == at_.end()) return {};
     const arena::Tensor& own = own_.tensors()[found->second];
     const arena::Rows memory = memory_.rows();
     return torch::from_blob(memory.at(0, own.offset), own.shape,
-                            torch::TensorOptions(scalar_type(memory.type)).device(place));
+                            torch::TensorOptions(scalar_type(memory.type)).device(torch_device));
 }
 
 void StackedTensors::gather(const arena::Rows& from, arena::Queue& queue) const {

@@ -25,7 +25,7 @@ public:
                    const std::function<bool(const arena::Tensor&)>& wanted);
 
     /// Returns the layout's tensor k as (R, shape...); undefined if this object does not hold it.
-    torch::Tensor tensor(size_t k, torch::Device place) const;
+    torch::Tensor tensor(size_t k, torch::Device torch_device) const;
     /// Launches the copy from the rows into the contiguous tensors, and back.
     void gather(const arena::Rows& from, arena::Queue& queue) const;
     void scatter(const arena::Rows& to, arena::Queue& queue) const;

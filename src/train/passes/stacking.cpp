@@ -48,8 +48,8 @@ struct Timed {
     bool uncaptured = false;  ///< passes were not captured although they should be
 };
 
-/// Measures gradients with `passes` for at least `seconds` seconds.
-Timed measure(const Model& model, Replicas& replicas, const Passes& passes,
+/// Measures gradients with `options` for at least `seconds` seconds.
+Timed measure(const Model& model, Replicas& replicas, const PassOptions& options,
               const data::Batch& batch, double seconds) {
     const arena::Rows x = replicas.x();
     Device& device = replicas.device();
@@ -60,9 +60,9 @@ Timed measure(const Model& model, Replicas& replicas, const Passes& passes,
     std::unique_ptr<Executor> executor;
     Timed least;
     try {
-        executor = std::make_unique<Executor>(model, replicas, passes);
+        executor = std::make_unique<Executor>(model, replicas, options);
         // The first iterations warm up, and so does the one that captures.
-        const int64_t warm = passes.captured > 0 ? CapturedPasses::kWarm + 1 : 1;
+        const int64_t warm = options.captured > 0 ? CapturedPasses::kWarm + 1 : 1;
         const base::Stopwatch since;
         for (int64_t round = 0; round < warm + 2 || since.seconds() < seconds; ++round) {
             const base::Stopwatch watch;
@@ -91,16 +91,16 @@ Timed measure(const Model& model, Replicas& replicas, const Passes& passes,
 /// Measures all ways, one after another, so that each one can use all free memory. Restores the
 /// replicas' state.
 std::vector<Timed> measure(const std::vector<Stacking>& ways, const Model& model,
-                           Replicas& replicas, Passes passes, const data::Batch& batch) {
+                           Replicas& replicas, PassOptions options, const data::Batch& batch) {
     constexpr double kLong = 1;  // seconds, for all ways together
     arena::Queue& queue = replicas.device().place().compute();
     const SavedRows statistics(replicas.buffers(), replicas.buffer_layout(), queue);
     const SavedRows carried(replicas.carried(), replicas.carried_layout(), queue);
     std::vector<Timed> least;
     for (const Stacking way : ways) {
-        passes.stacking = way;
+        options.stacking = way;
         least.push_back(
-            measure(model, replicas, passes, batch, kLong / static_cast<double>(ways.size())));
+            measure(model, replicas, options, batch, kLong / static_cast<double>(ways.size())));
     }
     statistics.restore();
     carried.restore();
@@ -124,7 +124,7 @@ const char* words_of(Stacking way) {
 
 StackingChoice choose_stacking(comm::World& world, const comm::Placement& placement,
                                const RunSpec& spec, const StackingObstacles& obstacles,
-                               const Model& model, Replicas& replicas, const Passes& passes,
+                               const Model& model, Replicas& replicas, const PassOptions& options,
                                const data::Batch& batch) {
     if (spec.stacking == Stacking::off) return {Stacking::off, ""};
     if (placement.replicas == placement.ranks) return {Stacking::off, "a rank has one replica"};
@@ -134,7 +134,7 @@ StackingChoice choose_stacking(comm::World& world, const comm::Placement& placem
     if (obstacles.streams.empty()) ways.push_back(Stacking::streams);
     if (ways.empty()) return {Stacking::off, obstacles.batched};
     ways.push_back(Stacking::off);
-    const std::vector<Timed> timed = measure(ways, model, replicas, passes, batch);
+    const std::vector<Timed> timed = measure(ways, model, replicas, options, batch);
     std::vector<double> seconds;
     for (const Timed& each : timed) seconds.push_back(each.seconds);
     world.sum(seconds);

@@ -23,11 +23,11 @@ struct StackingChoice {
     std::string reason;            ///< why, if the spec alone does not say it; else ""
 };
 /// Decides what the spec requests. "auto": the possible way with the least time, summed over all
-/// ranks, measured for about a second with `passes` of minibatches like `batch`. The replicas'
+/// ranks, measured for about a second with `options` and minibatches like `batch`. The replicas'
 /// state is not modified; their gradients are overwritten. Collective.
 StackingChoice choose_stacking(comm::World& world, const comm::Placement& placement,
                                const RunSpec& spec, const StackingObstacles& obstacles,
-                               const Model& model, Replicas& replicas, const Passes& passes,
+                               const Model& model, Replicas& replicas, const PassOptions& options,
                                const data::Batch& batch);
 
 /// Returns the choice as the spec names it, with the reason in brackets if there is one.

@@ -12,13 +12,13 @@ class Model;
 
 /// The sizes of the batches that pass through the model at once.
 struct PassSizes {
-    int64_t training = 1;    ///< Samples of one part of a minibatch.
+    int64_t training = 1;    ///< Samples of one micro-batch.
     int64_t evaluation = 1;  ///< Samples of an evaluated batch.
     bool fixed = false;      ///< The model accepts batches of the size `training` only.
 };
 
 /// Returns the most bytes that LibTorch has allocated at once in the pass of one replica: forward
-/// and backward on a part of a minibatch, or forward on an evaluated batch. The passes run on the
+/// and backward on a micro-batch, or forward on an evaluated batch. The passes run on the
 /// host with at most four samples (all, if the size is fixed), and memory is taken to grow linearly
 /// with the samples. Memory that libraries allocate on their own is not counted. Leaves no trace:
 /// the replica is one of its own.

@@ -15,22 +15,7 @@ using algorithms::Time;
 using algorithms::TimedScope;
 using algorithms::Turn;
 
-namespace {
-
-// Maximum number of iterations whose records are kept in memory.
-constexpr int64_t kMaxBufferedIterations = 1 << 16;
-
-/// Returns the seconds by which rank 0's clock of the run is ahead of this rank's: ranks start
-/// their clocks at different moments.
-double clock_offset(comm::World& world, const base::Stopwatch& clock) {
-    world.barrier();
-    const double now = clock.seconds();
-    std::vector<double> first{world.rank() == 0 ? now : 0};
-    world.sum(first);
-    return first[0] - now;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 std::string train_on_ranks(const TrainerParts& p, const TrainerPlan& plan) {
     Housekeeping housekeeping(p, plan);
@@ -57,20 +42,18 @@ std::string train_on_ranks(const TrainerParts& p, const TrainerPlan& plan) {
     span.lr = [&](int64_t t) { return p.learning_rate.at(t); };
     span.gradient = gradient;
     span.stop_requested = [] { return !base::received_signal().empty(); };
-    span.clock = [&, offset = clock_offset(p.world, p.clock)] {
-        return p.clock.seconds() + offset;
-    };
+    span.clock = [&] { return p.common_clock.at(base::now()); };
     bool end_early = false;
     for (span.begin = plan.first; span.begin < plan.iterations && !end_early;) {
-        span.end = std::min(next_barrier(plan, span.begin), span.begin + kMaxBufferedIterations);
-        auto [records, wished] = p.stepper.advance(span, *peers);
+        span.end = next_barrier(plan, span.begin);
+        auto [records, stop_requested] = p.stepper.advance(span, *peers);
         for (IterationRecord& record : records) {
             record.epoch = housekeeping.epoch(record.iteration + 1);
             housekeeping.report(record);
         }
         span.begin += static_cast<int64_t>(records.size());
         if (span.begin == span.end) housekeeping.completed(span.end);
-        end_early = wished && span.begin < plan.iterations;
+        end_early = stop_requested && span.begin < plan.iterations;
     }
     peers->service().close();
     return end_early ? housekeeping.end_early(span.begin) : "";

@@ -1,5 +1,7 @@
 #include "train/run/asynchronous_trainer.hpp"
 
+#include <algorithm>
+
 #include "base/signals.hpp"
 #include "train/run/housekeeping.hpp"
 #include "train/run/stop_request.hpp"
@@ -11,14 +13,16 @@ using algorithms::Timeline;
 using algorithms::Turn;
 
 int64_t next_barrier(const TrainerPlan& plan, int64_t t) {
+    constexpr int64_t kMaxBufferedIterations = 1 << 16;  // their records are kept in memory
+    const int64_t last = std::min(plan.iterations, t + kMaxBufferedIterations);
     const auto divides = [](int64_t every, int64_t at) { return every > 0 && at % every == 0; };
-    for (int64_t at = t + 1; at < plan.iterations; ++at) {
+    for (int64_t at = t + 1; at < last; ++at) {
         if (divides(plan.evaluate_every, at) || divides(plan.checkpoint_every, at) ||
             plan.profile.rows.due(at) || plan.profile.variance.due(at)) {
             return at;
         }
     }
-    return plan.iterations;
+    return last;
 }
 
 data::BatchOrder batch_order(const TrainerPlan& plan, const ComputeTimes& times, int64_t replicas) {

@@ -11,7 +11,8 @@ namespace dbench::train {
 
 /// Returns the first barrier after iteration t, in [t + 1, T]. A barrier is an iteration before
 /// which every replica waits until all have completed the iterations before it: each iteration that
-/// is profiled, each that an evaluation or a checkpoint precedes, and the run's end.
+/// is profiled, each that an evaluation or a checkpoint precedes, and the run's end. After 65536
+/// iterations without any of these there is a barrier, too, because records are kept until then.
 int64_t next_barrier(const TrainerPlan& plan, int64_t t);
 
 /// Returns the order in which `train_asynchronously` consumes the minibatches of all replicas.

@@ -42,7 +42,7 @@ struct EstimateInputs {
     const algorithms::Stepper& stepper;
     const algorithms::Delays& delays;
     const algorithms::Facts& combination;  ///< With the algorithm's traits.
-    arena::Codec codec;                    ///< The codec of rows in messages.
+    arena::ElementCodec codec;             ///< The codec of rows in messages.
     int64_t buffer_columns;      ///< One replica's BatchNorm statistics and carried state.
     int64_t evaluated_models;    ///< Local models and the mean model.
     int64_t evaluation_samples;  ///< Samples per model in one evaluation.

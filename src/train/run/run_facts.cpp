@@ -19,9 +19,9 @@ algorithms::DataFacts data_facts(const data::Dataset& train, const data::BatchPl
             .full_batches = batches.full};
 }
 
-algorithms::PassFacts pass_facts(const RunSpec& spec, int64_t parts, bool on_host) {
+algorithms::PassFacts pass_facts(const RunSpec& spec, int64_t microbatches, bool on_host) {
     return {.smooths_labels = spec.label_smoothing > 0,
-            .parts = parts,
+            .microbatches = microbatches,
             .streams = spec.stacking == Stacking::streams,
             .batched = spec.stacking == Stacking::batched,
             .captured = spec.capture == Capture::on,
@@ -38,7 +38,7 @@ algorithms::ScheduleFacts schedule_facts(const graphs::StagedSchedule* staged, i
 comm::Reduction choose_reduction(const RunSpec& spec, const comm::World& world) {
     if (spec.reduction == ReductionChoice::library) return comm::Reduction::library;
     // A library can only add unencoded numbers, and only between ranks.
-    const bool can = spec.message.rows == arena::Codec::identity && world.size() > 1;
+    const bool can = spec.message.rows == arena::ElementCodec::identity && world.size() > 1;
     return spec.reduction == ReductionChoice::automatic && !world.place().immediate() && can
                ? comm::Reduction::library
                : comm::Reduction::reproducible;

@@ -16,8 +16,8 @@ namespace dbench::train {
 /// Return the facts about parts of a run.
 algorithms::ArithmeticFacts arithmetic_facts(const RunSpec& spec);
 algorithms::DataFacts data_facts(const data::Dataset& train, const data::BatchPlan& batches);
-/// `parts` is the number of parts of a minibatch.
-algorithms::PassFacts pass_facts(const RunSpec& spec, int64_t parts, bool on_host);
+/// `microbatches` is their number in a minibatch.
+algorithms::PassFacts pass_facts(const RunSpec& spec, int64_t microbatches, bool on_host);
 /// Computes what follows from the schedule alone; `staged` is its part that changes the graph, or
 /// null.
 algorithms::ScheduleFacts schedule_facts(const graphs::StagedSchedule* staged, int64_t iterations);

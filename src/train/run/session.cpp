@@ -229,9 +229,11 @@ struct Session::Impl {
         return plain.fill(*data.train, 0, std::min(batches.batch_size, data.train->size()));
     }
 
-    void make_executor() { executor = std::make_unique<Executor>(*model, *replicas, passes()); }
+    void make_executor() {
+        executor = std::make_unique<Executor>(*model, *replicas, pass_options());
+    }
 
-    Passes passes() const {
+    PassOptions pass_options() const {
         return {spec.seed.dropout, data_keys.accumulate, spec.label_smoothing,
                 stacking.way,      resident.get(),       capture.captured ? kMaxCaptured : 0};
     }
@@ -348,9 +350,9 @@ Estimates Session::estimate(const std::optional<comm::Placement>& placement) {
 std::optional<int64_t> Session::activation_bytes(const comm::Placement& placement) const {
     const Impl& s = *impl_;
     if (s.data_keys.batch_size.unit == data::BatchSize::Unit::tokens) return std::nullopt;
-    const int64_t parts = s.data_keys.accumulate;
-    const PassSizes sizes{(s.batches.batch_size + parts - 1) / parts, s.evaluation.batch_size,
-                          carried_layout_of(*s.model).columns() > 0};
+    const int64_t microbatches = s.data_keys.accumulate;
+    const PassSizes sizes{(s.batches.batch_size + microbatches - 1) / microbatches,
+                          s.evaluation.batch_size, carried_layout_of(*s.model).columns() > 0};
     const int64_t together = s.spec.stacking == Stacking::off ? 1 : placement.count(0);
     return together * train::activation_bytes(*s.model, s.spec, *s.data.train, sizes);
 }
@@ -401,7 +403,7 @@ void Session::choose_stacking() {
     if (s.spec.stacking == Stacking::off) return;
     data::PlainBatches plain(s.spec.precision, s.model->order());
     s.stacking = train::choose_stacking(s.world, s.placement, s.spec, s.obstacles, *s.model,
-                                        *s.replicas, s.passes(), s.first_samples(plain));
+                                        *s.replicas, s.pass_options(), s.first_samples(plain));
     s.make_executor();
 }
 std::string Session::stacking() const { return to_text(impl_->stacking); }

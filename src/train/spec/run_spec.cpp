@@ -84,9 +84,9 @@ Json resolve_message(const Json& given, const std::string& pointer) {
 }  // namespace
 
 void read_value(const Json& value, MessageSpec& out) {
-    out.rows = arena::Codec::identity;
-    if (value == "bfloat16") out.rows = arena::Codec::bfloat16;
-    if (value == "float16") out.rows = arena::Codec::float16;
+    out.rows = arena::ElementCodec::identity;
+    if (value == "bfloat16") out.rows = arena::ElementCodec::bfloat16;
+    if (value == "float16") out.rows = arena::ElementCodec::float16;
     out.codec = algorithms::make_codec(value);
 }
 

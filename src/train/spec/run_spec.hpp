@@ -7,7 +7,7 @@
 
 #include "algorithms/codecs/codec.hpp"
 #include "algorithms/step/delays.hpp"
-#include "arena/messages/codec.hpp"
+#include "arena/messages/element_codec.hpp"
 #include "arena/rows.hpp"
 #include "base/section.hpp"
 #include "comm/exchange/exchange.hpp"
@@ -28,7 +28,7 @@ void read_value(const base::Json& value, Seeds& out);
 /// How rows are encoded in messages: `rows` for most algorithms, `codec` for algorithms that
 /// compress their messages.
 struct MessageSpec {
-    arena::Codec rows;
+    arena::ElementCodec rows;
     std::shared_ptr<const algorithms::Codec> codec;
 };
 void read_value(const base::Json& value, MessageSpec& out);

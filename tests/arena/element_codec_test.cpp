@@ -1,4 +1,4 @@
-#include "arena/messages/codec.hpp"
+#include "arena/messages/element_codec.hpp"
 
 #include <bit>
 #include <cmath>
@@ -10,48 +10,49 @@
 namespace dbench::arena::tests {
 namespace {
 
-constexpr Codec kCodecs[] = {Codec::bfloat16, Codec::float16};
+constexpr ElementCodec kCodecs[] = {ElementCodec::bfloat16, ElementCodec::float16};
 
 template <class T>
 constexpr DType kCodecType = sizeof(T) == 4 ? DType::float32 : DType::float64;
 
 template <class T>
-T quantized(Codec codec, T x) {
+T quantized(ElementCodec codec, T x) {
     T y;
     quantize(codec, kCodecType<T>, &x, &y, 1);
     return y;
 }
 
-uint16_t word(Codec codec, float x) {
+uint16_t word(ElementCodec codec, float x) {
     uint16_t h;
     encode(codec, DType::float32, &x, &h, 1);
     return h;
 }
 
-float value(Codec codec, uint16_t h) {
+float value(ElementCodec codec, uint16_t h) {
     float x;
     decode(codec, DType::float32, &h, &x, 1);
     return x;
 }
 
 /// Value of a word by the formats' definitions: sign, exponent, fraction.
-double meaning(Codec codec, uint16_t h) {
-    const int bits = codec == Codec::bfloat16 ? 7 : 10, bias = codec == Codec::bfloat16 ? 127 : 15;
+double meaning(ElementCodec codec, uint16_t h) {
+    const int bits = codec == ElementCodec::bfloat16 ? 7 : 10,
+              bias = codec == ElementCodec::bfloat16 ? 127 : 15;
     const int exponent = (h & 0x7fff) >> bits, fraction = h & ((1 << bits) - 1);
     const double size = exponent == 0 ? std::ldexp(fraction, 1 - bias - bits)
                                       : std::ldexp(fraction + (1 << bits), exponent - bias - bits);
     return h & 0x8000 ? -size : size;
 }
 
-bool finite(Codec codec, uint16_t h) {
-    const int exponents = codec == Codec::bfloat16 ? 0x7f80 : 0x7c00;
+bool finite(ElementCodec codec, uint16_t h) {
+    const int exponents = codec == ElementCodec::bfloat16 ? 0x7f80 : 0x7c00;
     return (h & exponents) != exponents;
 }
 
 }  // namespace
 
 TEST_CASE("Every word has the value that its format defines, and encodes to itself") {
-    for (const Codec codec : kCodecs) {
+    for (const ElementCodec codec : kCodecs) {
         int wrong = 0, changed = 0;
         for (int h = 0; h < 65536; ++h) {
             const auto w = static_cast<uint16_t>(h);
@@ -65,8 +66,8 @@ TEST_CASE("Every word has the value that its format defines, and encodes to itse
 }
 
 TEST_CASE("Numbers are rounded to the nearest word, ties to even") {
-    for (const Codec codec : kCodecs) {
-        const int last = codec == Codec::bfloat16 ? 0x7f7f : 0x7bff;
+    for (const ElementCodec codec : kCodecs) {
+        const int last = codec == ElementCodec::bfloat16 ? 0x7f7f : 0x7bff;
         for (int h = 0; h < last; ++h) {
             const auto low = static_cast<uint16_t>(h), high = static_cast<uint16_t>(h + 1);
             const float a = value(codec, low), b = value(codec, high);
@@ -82,21 +83,21 @@ TEST_CASE("Numbers are rounded to the nearest word, ties to even") {
 
 TEST_CASE("Too large numbers become infinite, and a NaN remains a NaN") {
     const float infinity = std::numeric_limits<float>::infinity();
-    for (const Codec codec : kCodecs) {
+    for (const ElementCodec codec : kCodecs) {
         CHECK(quantized(codec, infinity) == infinity);
         CHECK(quantized(codec, -infinity) == -infinity);
         for (const uint32_t bits : {0x7f800001u, 0x7fc00000u, 0xffffffffu}) {
             CHECK(std::isnan(quantized(codec, std::bit_cast<float>(bits))));
         }
     }
-    CHECK(quantized(Codec::float16, 65519.0f) == 65504.0f);
-    CHECK(quantized(Codec::float16, 65520.0f) == infinity);
-    CHECK(quantized(Codec::float16, 1e30f) == infinity);
-    CHECK(quantized(Codec::bfloat16, std::numeric_limits<float>::max()) == infinity);
+    CHECK(quantized(ElementCodec::float16, 65519.0f) == 65504.0f);
+    CHECK(quantized(ElementCodec::float16, 65520.0f) == infinity);
+    CHECK(quantized(ElementCodec::float16, 1e30f) == infinity);
+    CHECK(quantized(ElementCodec::bfloat16, std::numeric_limits<float>::max()) == infinity);
 }
 
 TEST_CASE("float64 is rounded through float32") {
-    for (const Codec codec : kCodecs) {
+    for (const ElementCodec codec : kCodecs) {
         for (const double x : {1.0 / 3, -2.7182818284590452, 1e-6, 12345.678}) {
             CHECK(quantized(codec, x) == quantized(codec, static_cast<float>(x)));
         }
@@ -104,7 +105,7 @@ TEST_CASE("float64 is rounded through float32") {
 }
 
 TEST_CASE("Encoding and decoding equals quantizing, for any length") {
-    for (const Codec codec : kCodecs) {
+    for (const ElementCodec codec : kCodecs) {
         for (const int64_t count : {1, 15, 16, 17, 100}) {
             std::vector<float> x(count), y(count), z(count);
             std::vector<uint16_t> words(count);

@@ -1,4 +1,4 @@
-#include "arena/messages/codec.hpp"
+#include "arena/messages/element_codec.hpp"
 
 #include "arena/grid/launch.hpp"
 #include "arena/messages/convert.hpp"
@@ -17,9 +17,9 @@ DBENCH_CLONES void on_host(const Convert<Quantize, double, double>& body) { run_
 namespace {
 
 template <class Element, class From, class To>
-void convert(const char* name, Codec codec, const void* from, void* to, int64_t count,
+void convert(const char* name, ElementCodec codec, const void* from, void* to, int64_t count,
              Queue& queue) {
-    DBENCH_EXPECT(codec != Codec::identity);
+    DBENCH_EXPECT(codec != ElementCodec::identity);
     const int64_t read = count * static_cast<int64_t>(sizeof(From));
     const int64_t written = count * static_cast<int64_t>(sizeof(To));
     count_bytes(read, written, Kernel::codec);
@@ -33,19 +33,22 @@ void convert(const char* name, Codec codec, const void* from, void* to, int64_t 
 
 }  // namespace
 
-void encode(Codec codec, DType type, const void* from, uint16_t* to, int64_t count, Queue& queue) {
+void encode(ElementCodec codec, DType type, const void* from, uint16_t* to, int64_t count,
+            Queue& queue) {
     with_type(type, [&]<class T>() {
         convert<Encode, T, uint16_t>("encode", codec, from, to, count, queue);
     });
 }
 
-void decode(Codec codec, DType type, const uint16_t* from, void* to, int64_t count, Queue& queue) {
+void decode(ElementCodec codec, DType type, const uint16_t* from, void* to, int64_t count,
+            Queue& queue) {
     with_type(type, [&]<class T>() {
         convert<Decode, uint16_t, T>("decode", codec, from, to, count, queue);
     });
 }
 
-void quantize(Codec codec, DType type, const void* from, void* to, int64_t count, Queue& queue) {
+void quantize(ElementCodec codec, DType type, const void* from, void* to, int64_t count,
+              Queue& queue) {
     with_type(type, [&]<class T>() {
         convert<Quantize, T, T>("quantize", codec, from, to, count, queue);
     });

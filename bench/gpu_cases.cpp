@@ -217,7 +217,7 @@ void scored(CaseData& m, Queue& queue) {
                 m.at(1).data,
                 m.type()};
     if (!m.sums() || all.terms == 0 || m.count() > m.layout().columns()) return;
-    all.labels = m.labels(all.parts * all.terms, kClasses);
+    all.labels = m.labels(all.minibatches * all.terms, kClasses);
     score(all, 0.5, static_cast<double>(all.terms), false, m.squared(), m.squared() + m.count(),
           queue);
 }

@@ -41,6 +41,15 @@ def test_what_each_reached_what_it_costs_and_why(make):
     assert "To reach" in said[7]
 
 
+def test_runs_that_are_not_complete_have_no_result(make):
+    ring = make(name="r", implementation="D_ring", graph="ring")
+    torus = make(name="t", implementation="D_torus", graph="torus", status="failed")
+    assert answer.results([open_run(path) for path in (ring, torus)]) == []
+    done = make(name="e", implementation="D_exponential", graph="exponential")
+    found = answer.results([open_run(path) for path in (ring, torus, done)])
+    assert [one.name for one in found] == ["D_ring", "D_exponential"]
+
+
 def result(name, ends, distance, gap=float("nan")):
     return answer.Result(name, ends, min(ends), distance, 1e6, gap)
 
@@ -119,6 +128,13 @@ def test_settings_that_differ_in_more_than_communication_are_compared(make):
             f"{-100 * (d.mean() + half):+.2f} points to {100 * (half - d.mean()):+.2f} points, "
             "which rests on normality, because 4 seeds are too few for an exact test, and "
             "contains 0: no difference is shown).") == said[0]
+
+
+def test_a_tie_does_not_make_seeds_too_few(make):
+    ring = seeds(make, [0.5] * 6, implementation="D_ring", graph="ring")
+    torus = seeds(make, [0.49] * 5 + [0.5], implementation="D_torus", graph="torus")
+    line, = [line for line in told(*ring, *torus) if "is worse than" in line]
+    assert "p = 0.062, so no difference is shown" in line and "normality" not in line
 
 
 def test_enough_seeds_give_an_exact_test(make):

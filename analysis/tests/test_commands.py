@@ -95,6 +95,18 @@ def test_odd_runs_together(odd, tmp_path):
     assert "rank 1: no space left" in target.read_text()
 
 
+def test_a_run_in_its_first_evaluation_stops_no_command(make, tmp_path, capsys):
+    begun, done = make(name="begun", status="running"), make(name="done", seed=2)
+    with h5py.File(begun, "r+") as file:
+        for name, column in file["evaluations"].items():
+            if name != "replica":
+                column.resize(0, axis=0)
+    runs = [str(begun), str(done)]
+    assert main(["report", *runs, "-o", str(tmp_path / "both.html")]) == 0
+    assert main(["plot", *runs, "-o", str(tmp_path), "--kind", "variance-accuracy"]) == 0
+    assert main(["table", *runs]) == 0
+
+
 def test_report_is_one_self_contained_page(five, tmp_path):
     target = tmp_path / "report.html"
     two = [str(five / f"{name}.h5") for name in ("D_complete", "D_ring")]

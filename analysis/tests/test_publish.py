@@ -7,12 +7,15 @@ import io
 import json
 from dataclasses import replace
 
+import h5py
 import numpy as np
 import pandas as pd
 import pytest
+from dbench_analysis.basics.errors import AnalysisError
 from dbench_analysis.cli import main
 from dbench_analysis.selection.opening import open_runs
 from dbench_analysis.statistics import significance
+from dbench_analysis.studies import page
 from dbench_analysis.studies.family import Terms, statements
 from dbench_analysis.studies.runs import cell_labels, method_labels, spec_hash, study
 from scipy.stats import ttest_rel
@@ -51,6 +54,23 @@ def folder(tmp_path_factory):
 def made(folder, **terms):
     found = statements(study(folder, open_runs([str(folder)])), Terms(**terms))
     return {s.method: s for s in found}
+
+
+def test_a_seed_without_a_finite_value_leaves_a_method_undecided(tmp_path):
+    folder = make(tmp_path / "mine")
+    assert made(folder)["D_ring"].verdict == "worse"
+    with h5py.File(folder / "D_ring-s1.h5", "r+") as file:
+        file["evaluations/mean_accuracy"][-1] = np.nan
+    ring = made(folder)["D_ring"]
+    assert (len(ring.d), ring.lost, ring.verdict) == (len(ACCURACY["D_ring"]) - 1, 1, "undecided")
+    assert "no finite value for 1 seed" in "\n".join(page.verdicts([ring], ring.terms))
+
+
+def test_runs_that_the_table_of_trials_lacks_are_an_error(tmp_path):
+    folder = make(tmp_path / "mine")
+    (folder / "trials.csv").write_text("file,role\nD_ring-s1.h5,final\n")
+    with pytest.raises(AnalysisError, match="does not list"):
+        made(folder)
 
 
 def test_statements_have_the_values_of_scipy_and_verdicts_follow(folder):

@@ -179,6 +179,12 @@ def test_too_few_seeds_are_said_to_be_too_few(tmp_path, capsys):
             and "at least 5 pairs" in out)
 
 
+def test_a_tie_is_no_lack_of_seeds(tmp_path, capsys):
+    runs = table_of(tmp_path, [(0.5, 0.6)] * 5 + [(0.5, 0.5)])
+    assert main(["compare", runs, *RING, *TORUS]) == 0
+    assert "No difference is shown (p = 0.0625)" in capsys.readouterr().out
+
+
 def test_equivalence_is_found_and_told_apart_from_no_difference(tmp_path, capsys):
     runs = table_of(tmp_path, [(0.500, 0.501), (0.502, 0.500), (0.501, 0.501), (0.499, 0.500),
                                (0.500, 0.499), (0.500, 0.5005), (0.5, 0.4995)])

@@ -6,10 +6,11 @@ import os
 import sys
 import tempfile
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 
 from . import __version__
-from .errors import ExportError
+from .errors import ExportError, is_in_file
 
 EXAMPLES = """\
 examples:
@@ -92,15 +93,13 @@ def read_weights(given: list[str]) -> dict[str, float]:
     return weights
 
 
-def export(chosen: argparse.Namespace) -> str:
-    """Write the file, and return one line that describes it."""
-    try:
-        import torch
-    except (ImportError, OSError) as error:
-        raise ExportError(f"Python cannot import torch ({error}): run dbench-export in an "
-                          "environment with PyTorch: pip install -e 'export[torch]'") from error
-    from . import archive, graphs, inputs, losses, outputs, refusals, sources, verification
+def has_own_loss(chosen: argparse.Namespace) -> bool:
+    """Return whether --loss names a function."""
+    return chosen.loss not in (None, "cross_entropy", "mse")
 
+
+def check_options(chosen: argparse.Namespace):
+    """Raise ExportError if options are wrong or do not fit together. Needs no PyTorch."""
     if chosen.classes is not None and chosen.classes < 2:
         raise ExportError("--classes: it must be at least 2: leave it out for real targets")
     if chosen.loss == "cross_entropy" and chosen.classes is None:
@@ -108,8 +107,8 @@ def export(chosen: argparse.Namespace) -> str:
     if chosen.loss == "mse" and chosen.classes is not None:
         raise ExportError("--loss mse: it has no --classes: leave one of them out")
     auxiliary = read_weights(chosen.auxiliary)
-    own = chosen.loss not in (None, "cross_entropy", "mse")
-    if own and not sources.is_in_file(chosen.loss):
+    own = has_own_loss(chosen)
+    if own and not is_in_file(chosen.loss):
         raise ExportError(f"--loss {chosen.loss}: it is neither cross_entropy, mse nor "
                           "FILE.py:FUNCTION: name a function of outputs and targets, such as "
                           "mine.py:loss")
@@ -122,6 +121,18 @@ def export(chosen: argparse.Namespace) -> str:
     if not output.parent.is_dir():
         raise ExportError(f"--output: {output.parent} is no folder: make it first")
 
+
+def export(chosen: argparse.Namespace) -> str:
+    """Write the file, and return one line that describes it."""
+    check_options(chosen)
+    try:
+        import torch
+    except (ImportError, OSError) as error:
+        raise ExportError(f"Python cannot import torch ({error}): run dbench-export in an "
+                          "environment with PyTorch: pip install -e 'export[torch]'") from error
+    from . import archive, graphs, inputs, losses, outputs, refusals, sources, verification
+
+    output, own = Path(chosen.output), has_own_loss(chosen)
     torch.set_num_threads(1)  # sums of several threads may differ from run to run
     sample = inputs.read_inputs(chosen.input, chosen.classes)
     files: sources.Files = {}
@@ -136,7 +147,8 @@ def export(chosen: argparse.Namespace) -> str:
         loss.source = chosen.loss
         loss.function = losses.read_function(sources.find_in_file(chosen.loss, files),
                                              chosen.loss)
-    others = outputs.reduce_outputs(module, example, chosen.logits, loss, auxiliary)
+    others = outputs.reduce_outputs(module, example, chosen.logits, loss,
+                                    read_weights(chosen.auxiliary))
     refusals.check_evaluation(module, example)
     returned = outputs.tensors_of(module(example))
     if not own or chosen.classes is not None:
@@ -157,19 +169,24 @@ def export(chosen: argparse.Namespace) -> str:
         apart = verification.compare(module, numbers, archive.read(written), sample, loss)
         os.replace(written, output)
     if not chosen.quiet:
-        if others:
-            print("dbench-export: note: DBench does not use the other outputs: "
-                  f"{', '.join(others)}")
-        if unused:
-            print("dbench-export: note: only weight decay changes these parameters, because they "
-                  f"get no gradient: {', '.join(unused)}")
-        if apart:
-            print("dbench-export: note: the module calls other operators while it is exported, so "
-                  f"that numbers differ by rounding: by {apart:.0e} of the largest one")
+        print_notes(others, unused, apart)
     nodes = sum(node.op == "call_function" for node in programs["train"].graph.nodes)
     return (f"{output}: {described['parameters']} parameters in {len(list(module.parameters()))} "
             f"tensors, {nodes} operators; outputs, gradients and buffers are those of the module"
             + (" up to rounding" if apart else ""))
+
+
+def print_notes(others: Sequence[str], unused: Sequence[str], apart: float):
+    """Print what the user may not expect: outputs that are not used, parameters without a gradient,
+    and by how much numbers differ from those of the module."""
+    if others:
+        print(f"dbench-export: note: DBench does not use the other outputs: {', '.join(others)}")
+    if unused:
+        print("dbench-export: note: only weight decay changes these parameters, because they get "
+              f"no gradient: {', '.join(unused)}")
+    if apart:
+        print("dbench-export: note: the module calls other operators while it is exported, so that "
+              f"numbers differ by rounding: by {apart:.0e} of the largest one")
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""Errors that a user can act on, and the place in the user's code that caused them."""
+"""Errors that a user can act on, and places in the user's code."""
 
 import os
 import sys
@@ -14,6 +14,12 @@ _OTHERS = tuple(os.path.realpath(folder) + os.sep for folder in {
 
 class ExportError(Exception):
     """The message says what is wrong, why, and what to try. The command exits with status 2."""
+
+
+def is_in_file(source: str) -> bool:
+    """Return whether `source` has the form FILE.py:NAME."""
+    name, _, function = source.rpartition(":")
+    return name.endswith(".py") and function.isidentifier()
 
 
 def is_of_user(file: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from .errors import ExportError, first_line, is_of_user, place_of
+from .errors import ExportError, first_line, is_in_file, is_of_user, place_of
 
 Files = dict[Path, ModuleType]  # files of users that were imported, by their paths
 
@@ -20,6 +20,7 @@ def make_module(source: str, classes: int | None, tokens: bool, seed: int,
                 files: Files) -> nn.Module:
     """Return the module that `source` names, in float32 on the CPU. Its random initial weights
     follow from `seed`. `files` gets the file that it is in."""
+    torch.manual_seed(seed)  # a file may make the module while it is imported
     if source.startswith("torchvision:"):
         make = _of_torchvision(source.partition(":")[2], classes)
     elif source.endswith(".json") or (Path(source) / "config.json").is_file():
@@ -47,12 +48,6 @@ def _of_file(source: str, files: Files) -> Callable[[], nn.Module]:
                           "such as mine.py:make")
     found = find_in_file(source, files)
     return (lambda: found) if isinstance(found, nn.Module) else found
-
-
-def is_in_file(source: str) -> bool:
-    """Return whether `source` has the form FILE.py:NAME."""
-    name, _, function = source.rpartition(":")
-    return name.endswith(".py") and function.isidentifier()
 
 
 def find_in_file(source: str, files: Files) -> Any:

@@ -28,3 +28,9 @@ def test_the_error_says_how_to_get_it(tmp_path):
     assert done.returncode == 2
     assert "Python cannot import torch" in done.stderr and "export[torch]" in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_wrong_options_are_named_before_torch_is_missed(tmp_path):
+    done = run("mine.py:make", "--input", "float32[3]", "--classes", "1", "-o",
+               str(tmp_path / "a.pt2"))
+    assert done.returncode == 2 and "--classes: it must be at least 2" in done.stderr

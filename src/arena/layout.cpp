@@ -13,8 +13,6 @@ namespace {
 // kPeriod is one page or two.
 constexpr int64_t kLong = 16384, kPeriod = 1024, kSkew = 144;
 
-int64_t round_up_layout(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
-
 }  // namespace
 
 const char* to_string(TensorKind kind) {
@@ -43,12 +41,12 @@ void Layout::add(std::string name, std::vector<int64_t> shape, TensorKind kind) 
     }
     segments_ = std::move(segments);
     tensors_.push_back({std::move(name), std::move(shape), kind, numel, offset});
-    end_ = round_up_layout(end, kColumnAlignment);
+    end_ = round_up(end, kColumnAlignment);
     numel_ += numel;
 }
 
 int64_t Layout::columns() const {
-    return end_ < kLong ? end_ : round_up_layout(end_ - kSkew, kPeriod) + kSkew;
+    return end_ < kLong ? end_ : round_up(end_ - kSkew, kPeriod) + kSkew;
 }
 
 std::vector<Columns> Layout::tiles(Columns columns, int64_t width) const {

@@ -27,14 +27,12 @@ int64_t colour(const void* memory) {
     return static_cast<int64_t>((page * 0x9E3779B97F4A7C15u) >> 60) * kColourStep;
 }
 
-int64_t round_up_rows(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
-
 // Large blocks use huge pages: tiled kernels walk over many rows at once and would miss in the TLB
 // at each row with small pages.
 std::shared_ptr<void> allocate(int64_t bytes) {
     const bool large = bytes >= kLarge;
     const int64_t alignment = large ? kHugePage : kCacheLine;
-    const int64_t size = round_up_rows(bytes, alignment);
+    const int64_t size = round_up(bytes, alignment);
     void* const memory =
         std::aligned_alloc(static_cast<size_t>(alignment), static_cast<size_t>(size));
     if (!memory) throw std::bad_alloc();

@@ -15,6 +15,9 @@ enum class Space : uint8_t { host, device };
 
 constexpr int64_t size_of(DType type) { return type == DType::float32 ? 4 : 8; }
 
+/// Returns the smallest multiple of `step` that is not below `value`.
+constexpr int64_t round_up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
+
 /// Every tensor, and so every range of columns that functions receive, starts at a multiple of this
 /// many elements (64 bytes of float32).
 inline constexpr int64_t kColumnAlignment = 16;

@@ -20,7 +20,9 @@ int64_t to_iterations(const Duration& duration, const RunLength& run) {
         iterations /= static_cast<double>(run.samples_per_iteration);
     }
     // Rounding can put a product such as 1.1 * 50 just above the intended whole number.
-    const double whole = std::ceil(iterations * (1 - 1e-12));
+    const double nearest = std::round(iterations);
+    const bool meant = std::abs(iterations - nearest) <= 1e-12 * iterations;
+    const double whole = meant ? nearest : std::ceil(iterations);
     constexpr double kMost = 1e15;  // Keeps absurd lengths inside an integer.
     return static_cast<int64_t>(std::min(whole, kMost));
 }

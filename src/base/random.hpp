@@ -28,6 +28,7 @@ enum class Purpose : uint32_t {
     compute_time = 13,
     neighbour = 14,
     link_time = 15,
+    recalibration = 16,
 };
 
 class Random {

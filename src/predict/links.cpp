@@ -69,8 +69,8 @@ void Links::send(int from, double bytes, double time, std::span<double> arrived)
     }
 }
 
-// If there are two hosts, the slower one counts. More hosts divide their rows among all links and wait for
-// each other: the slowdown of one holds for all.
+// If there are two hosts, the slower one counts. More hosts divide their rows among all links and
+// wait for each other: the slowdown of one holds for all.
 void Links::all_reduce(size_t group, double bytes, std::span<const double> ready,
                        std::span<double> arrived) {
     const auto& [ranks, hosts] = groups_[group];

@@ -185,7 +185,7 @@ bool Column::commit(double now, Commit what, FileGuard& guard) {
     h5::check(H5Dset_extent(dataset_, extent.data()), "extend a data set");
 
     if (whole > 0) {
-        write_whole(0, whole * chunk_rows_);
+        write_filtered(0, whole * chunk_rows_);
         pending_.erase(pending_.begin(),
                        pending_.begin() + whole * chunk_rows_ * static_cast<int64_t>(row_bytes_));
         base_ += whole * chunk_rows_;
@@ -196,10 +196,10 @@ bool Column::commit(double now, Commit what, FileGuard& guard) {
     }
     if (partial) {
         if (written_ == 0 && (what == Commit::last || (all && compress_))) {
-            write_whole(0, rest);
+            write_filtered(0, rest);
         } else {
             plain_ = what != Commit::last;
-            write_direct(plain_);
+            write_raw_chunk(plain_);
         }
         written_ = rest;
         waiting_since_ = -1;
@@ -207,7 +207,7 @@ bool Column::commit(double now, Commit what, FileGuard& guard) {
     return true;
 }
 
-void Column::write_whole(int64_t first, int64_t count) {
+void Column::write_filtered(int64_t first, int64_t count) {
     const std::byte* from = pending_.data() + first * static_cast<int64_t>(row_bytes_);
     std::vector<hsize_t> start(row_.size() + 1, 0), size{static_cast<hsize_t>(count)};
     start[0] = static_cast<hsize_t>(base_ + first);
@@ -224,7 +224,7 @@ void Column::write_whole(int64_t first, int64_t count) {
 /// Writes the unfinished chunk at its full size and not compressed. If `plain`, the chunk has no
 /// checksum and is rewritten in place. Otherwise it has a checksum and is written at another place,
 /// because HDF5 itself cannot write a part of a plain chunk.
-void Column::write_direct(bool plain) {
+void Column::write_raw_chunk(bool plain) {
     // Plain chunks have a size that no other chunk has: HDF5 records a change of filters only
     // together with a change of size.
     const size_t rows = static_cast<size_t>(chunk_rows_) * row_bytes_;

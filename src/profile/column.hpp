@@ -75,8 +75,9 @@ public:
 private:
     void add_unknown();
     int64_t pending() const;
-    void write_whole(int64_t first, int64_t count);
-    void write_direct(bool plain);
+    /// Writes pending rows through HDF5's filters.
+    void write_filtered(int64_t first, int64_t count);
+    void write_raw_chunk(bool plain);
 
     std::string name_;
     Kind kind_;

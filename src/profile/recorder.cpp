@@ -28,9 +28,9 @@ namespace {
 constexpr double kFlushSeconds = 1;
 // Limits of the interval between flushes: growth factor, iterations.
 constexpr int64_t kGrowth = 8, kMostIterations = 1 << 16;
-constexpr int64_t kRecorderMostBytes = 32 << 20;  // Limit for all ranks in one flush.
-constexpr double kRhoSeconds = 20;           // Time limit for eigenvalues at the end of the run.
-constexpr double kFailureWaitSeconds = 0.5;  // Time limit for rows in transit when the run fails.
+constexpr int64_t kMostFlushBytes = 32 << 20;  // Limit for all ranks in one flush.
+constexpr double kRhoSeconds = 20;             // Time limit for eigenvalues at the end of the run.
+constexpr double kFailureWaitSeconds = 0.5;    // Time limit for rows in transit when the run fails.
 
 /// Serialises JSON. File names need not be UTF-8: invalid bytes are replaced.
 std::string as_text(const base::Json& json) {
@@ -194,7 +194,7 @@ int64_t Recorder::Impl::next_interval(double seconds) const {
     const double wanted = kFlushSeconds / std::max(seconds, 1e-9);
     const int64_t row = packed_size(placement.replicas, tensors, options.norms) +
                         packed_size(0, 0, false) * placement.ranks;
-    const int64_t most = std::min({interval * kGrowth, kMostIterations, kRecorderMostBytes / row});
+    const int64_t most = std::min({interval * kGrowth, kMostIterations, kMostFlushBytes / row});
     const double next = std::min(wanted, static_cast<double>(most));
     return std::max(options.min_sync_interval, static_cast<int64_t>(next));
 }

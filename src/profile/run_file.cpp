@@ -21,6 +21,7 @@ constexpr double kChunkSeconds = 2, kDefaultIterationSeconds = 0.05;
 constexpr double kCheckInterval = 1;  // Between checks of what other processes did to the file.
 // More attributes would be moved out of the object's header.
 constexpr int kCompactAttributes = 64;
+constexpr int64_t kMissingRows = 1024;  // without values, between two commits
 
 /// Ignores SIGXFSZ: exceeding a file-size limit then fails the write instead of killing the
 /// process.
@@ -224,14 +225,15 @@ void RunFile::copy_earlier_rows(const EarlierRun& earlier, bool other_replicas) 
     const h5::File from = open_for_reading(earlier.path);
     const auto copy = [&](Table& table, const std::string& group, int64_t rows) {
         for (Column& column : table.columns()) {
+            const auto commit = [&] { column.commit(base::now(), Commit::due, guard_); };
             if (other_replicas && (column.of_replicas() || column.name() == "graph")) {
                 for (int64_t k = 0; k < rows; ++k) {
                     column.of_replicas() ? column.add_missing() : column.add(int64_t{-1});
+                    if (k % kMissingRows == kMissingRows - 1) commit();
                 }
                 continue;
             }
-            copy_rows(from, group, rows, column,
-                      [&] { column.commit(base::now(), Commit::due, guard_); });
+            copy_rows(from, group, rows, column, commit);
         }
     };
     copy(iterations, "iterations", earlier.first);

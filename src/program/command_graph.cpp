@@ -107,7 +107,7 @@ graphs::Slots placement_of(const graphs::Schedule& schedule, const GraphArgument
     return graphs::placement_named(a.placement, schedule, a.gpus_per_node, a.seed);
 }
 
-Json command_graph_to_json(const graphs::Traffic& traffic, double model_bytes) {
+Json traffic_json(const graphs::Traffic& traffic, double model_bytes) {
     Json out{{"share", traffic.share}, {"worst_node_models", traffic.worst_node}};
     if (model_bytes > 0) out["worst_node_bytes"] = traffic.worst_node * model_bytes;
     return out;
@@ -143,10 +143,10 @@ GraphReport report_on(const std::string& name, const Json& spec, const GraphArgu
     if (a.gpus_per_node > 0) {
         const NodeTraffic between =
             node_traffic(*l.schedule, a, placement_of(*l.schedule, a, cheapest));
-        l.json["traffic"] = command_graph_to_json(between.placed, a.model_bytes);
+        l.json["traffic"] = traffic_json(between.placed, a.model_bytes);
         l.json["traffic"]["gpus_per_node"] = a.gpus_per_node;
         l.json["traffic"]["placement"] = a.placement;
-        l.json["traffic"]["best"] = command_graph_to_json(between.best, a.model_bytes);
+        l.json["traffic"]["best"] = traffic_json(between.best, a.model_bytes);
         l.json["traffic"]["best"]["slots"] = between.slots;
     }
     if (const graphs::StagedSchedule* staged = std::as_const(*l.schedule).staged()) {
@@ -174,7 +174,7 @@ std::string traffic_text(const Json& traffic) {
            " % crosses nodes; the busiest node sends " + worst + " in its worst round";
 }
 
-void print_text_command_graph(const GraphReport& l) {
+void print_graph_report(const GraphReport& l) {
     std::cout << graphs::to_text(l.certificate) << l.growth;
     const auto line = [](const std::string& name, const std::string& value) {
         std::cout << base::column(name, 26) << value << "\n";
@@ -314,7 +314,7 @@ int command_graph(const GraphArguments& a) {
     if (a.json) {
         std::cout << l.json.dump(2) << "\n";
     } else {
-        print_text_command_graph(l);
+        print_graph_report(l);
     }
     return 0;
 }

@@ -15,6 +15,8 @@ int64_t iterations(const char* text, int64_t per_epoch = 30, int64_t samples = 6
 
 TEST_CASE("A duration is rounded up to whole iterations") {
     CHECK(iterations(R"({"iterations": 17})") == 17);
+    CHECK(iterations(R"({"iterations": 1000000000000})") == 1000000000000);
+    CHECK(iterations(R"({"iterations": 1000000000001})") == 1000000000001);
     CHECK(iterations(R"({"epochs": 2})") == 60);
     CHECK(iterations(R"({"epochs": 0.5})", 31) == 16);
     CHECK(iterations(R"({"samples": 128})") == 2);

@@ -131,7 +131,8 @@ def linear(classes=10, shape=(3, 32, 32), seed=0, changes=None, edit=None, batch
     return pack(*graphs, arrays, manifest, set(arrays), changes, function)
 
 
-def network(width=4, classes=10, size=32, dropout=0.3, seed=0, changes=None, pool=1, edit=None):
+def network(width=4, classes=10, size=32, dropout=0.3, seed=0, changes=None, pool=1, edit=None,
+            momentum=0.1):
     """A convolution, BatchNorm with its counter, ReLU in place, pooling to `pool` x `pool` pixels,
     dropout and a linear layer. `edit` changes both graphs after the convolution."""
     random = np.random.default_rng(seed)
@@ -154,7 +155,7 @@ def network(width=4, classes=10, size=32, dropout=0.3, seed=0, changes=None, poo
             graph.add("add_.Tensor", "count", self="w_norm_num_batches_tracked", other=1)
         graph.add("batch_norm.default", "norm", input="conv", weight="w_norm_weight",
                   bias="w_norm_bias", running_mean="w_norm_running_mean",
-                  running_var="w_norm_running_var", training=training, momentum=0.1, eps=1e-5,
+                  running_var="w_norm_running_var", training=training, momentum=momentum, eps=1e-5,
                   cudnn_enabled=False)
         graph.add("relu_.default", "relu", self="norm")
         graph.add("adaptive_avg_pool2d.default", "pool", self="relu", output_size=[pool, pool])

@@ -55,6 +55,11 @@ TEST_CASE("ada over very many epochs takes as long as over few") {
     CHECK(degree(*ada, 999'999'999) == 2);
 }
 
+TEST_CASE("ada with a tiny gamma_k keeps its degree") {
+    const auto ada = staged(R"({"type": "ada", "k0": 10, "k_min": 2, "gamma_k": 1e-300})", 16);
+    CHECK(degree(*ada, 0) == 10);
+}
+
 TEST_CASE("ada accepts other families") {
     const auto exponential = staged(
         R"({"type": "ada", "k0": 4, "gamma_k": 1, "k_min": 1, "family": "exponential"})", 12);

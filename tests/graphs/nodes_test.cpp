@@ -126,6 +126,17 @@ TEST_CASE("participation keeps idle replicas unchanged and stays doubly stochast
     CHECK(certify(*turn, "").degree_mean == Approx(1));
     const auto all = make(R"({"type":"participation","graph":"ring","fraction":1})", 9);
     CHECK(dense(*all, all->at(4)) == dense("ring", 9));
+    // A directed graph may come later in a list, or in a later round.
+    for (const char* graph :
+         {R"([{"type":"ring","until":{"iterations":90}},"exponential"])",
+          R"({"type":"one_peer_exponential","order":"permuted"})", R"("one_peer_exponential")"}) {
+        for (const char* policy : {"random", "round_robin"}) {
+            CHECK_THROWS_WITH(make(R"({"type":"participation","graph":)" + std::string(graph) +
+                                       R"(,"policy":")" + policy + "\"}",
+                                   8),
+                              Catch::Matchers::ContainsSubstring("symmetric"));
+        }
+    }
     CHECK_THROWS_WITH(make(R"({"type":"participation","graph":"exponential"})", 9),
                       Catch::Matchers::ContainsSubstring("/graph/graph"));
 }

@@ -52,6 +52,22 @@ def test_the_same_bits_on_any_number_of_ranks(dbench):
     assert [each["name"] for each in inputs if each["key"] == "/model"] == ["model.pt2"]
 
 
+def test_recalibrated_statistics_depend_neither_on_momentum_nor_on_ranks(dbench):
+    """Batches of the recalibration draw dropout, too."""
+    changes = {**SHORT, "evaluate": {"batchnorm": "recalibrate"}}
+    found = {}
+    for momentum in (0.1, 0.02):
+        write(dbench, archive.network(momentum=momentum))
+        found[momentum] = [dbench.run(dbench.spec(changes), f"{momentum}-{ranks}.h5", ranks=ranks)
+                           for ranks in (1, 2)]
+        assert differences(*found[momentum]) == []
+    one, other = (read(runs[0], "evaluations/mean_loss") for runs in found.values())
+    np.testing.assert_allclose(one, other, rtol=1e-4)
+    write(dbench, archive.network(momentum=0.02))
+    pooled = read(dbench.run(dbench.spec(SHORT), "pooled.h5"), "evaluations/mean_loss")
+    assert np.any(np.abs(pooled / other - 1) > 1e-3)
+
+
 @pytest.mark.parametrize("changes, tolerance", [
     ({"precision": "float64"}, 1e-4), ({"compute": "bfloat16"}, 0.02),
     ({"model": {**MODEL, "memory_format": "contiguous"}}, 1e-4),

@@ -222,6 +222,22 @@ def test_invalid_arrays_are_refused(dbench):
             assert word in told[k]["error"], told[k]
 
 
+def test_a_layout_without_images_is_refused(dbench):
+    np.savez(dbench.folder / "flat.npz", x=RANDOM.normal(size=(12, 5)), y=np.arange(12) % CLASSES)
+    refused(dbench, {"type": "npz", "train": "flat.npz", "test": "flat.npz",
+                     "layout": "channels_last"}, "/data/layout", "leave it out")
+
+
+def test_files_are_found_below_the_folder_of_data(dbench):
+    (dbench.folder / "data").mkdir()
+    x, y = RANDOM.normal(size=(12, 5)), np.arange(12) % CLASSES
+    np.savez(dbench.folder / "data" / "mine.npz", x_train=x, y_train=y, x_test=x, y_test=y)
+    spec = dbench.spec(data={"type": "npz", "train": "mine.npz", "batch_size": 4}, replicas=1,
+                       implementation="C_complete")
+    dbench("check", spec, env={"DBENCH_DATA": str(dbench.folder / "data")})
+    assert "/data/train: there is no file mine.npz" in dbench("check", spec, expect=2).stderr
+
+
 def test_damaged_files_are_refused(dbench):
     x, y = drawn(12)
     mine = dbench.folder / "mine.npz"

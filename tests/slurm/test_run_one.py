@@ -1,6 +1,7 @@
 """Tests scripts/slurm/run-one and run-pack alone, with a replacement of the program."""
 
 import os
+import signal
 import subprocess
 import time
 
@@ -63,6 +64,37 @@ def test_a_pack_computes_with_numbers_only(quick, total, line):
                           capture_output=True, timeout=20)
     assert done.returncode == 2 and done.stderr.startswith("run-pack: '")
     assert not (quick.folder / "PWNED").exists()
+
+
+@pytest.mark.parametrize("before, again", [(True, False), (False, True)])
+def test_a_pack_is_requeued_only_if_a_run_was_completed_in_it(tmp_path, before, again):
+    """Run a ends, b cannot stop at a checkpoint, and c waits. If a was complete before the job
+    began, another start would not bring the pack any further."""
+    out, tools = tmp_path / "out", tmp_path / "tools"
+    (out / ".sweep" / "logs").mkdir(parents=True)
+    tools.mkdir()
+    (out / "a.h5").write_bytes(HEAD + b"\0" + bytes(36))
+    os.utime(out / "a.h5", (time.time() - OLD,) * 2)
+    for name, text in {
+            "dbench": 'case "$*" in doctor*a.h5) [ $BEFORE = yes ] && echo "  status  complete" ;;'
+                      f' run*b.json*) touch {out}/begun; trap "exit 1" USR1; sleep 20 & wait ;;'
+                      f' run*a.json*) touch {out}/a.h5 ;; esac',
+            "launch": 'shift 2; exec "$@"', "scontrol": f"touch {out}/requeued"}.items():
+        (tools / name).write_text(f"#!/bin/bash\n{text}\n")
+        (tools / name).chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "SLURM_JOB_ID": "7",
+                   "DBENCH_PROGRAM": str(tools / "dbench"), "DBENCH_REQUEUE": "yes",
+                   "BEFORE": "yes" if before else "no"}
+    pack = subprocess.Popen(
+        ["bash", "-c", 'exec "$0" 1 out launch 3<<<"$LINES"', ROOT / "scripts/slurm/run-pack"],
+        cwd=tmp_path, env={**environment, "LINES": "1 a\n1 b\n1 c"})
+    end = time.monotonic() + 20
+    while not (out / "begun").exists():
+        assert time.monotonic() < end and pack.poll() is None
+        time.sleep(0.02)
+    pack.send_signal(signal.SIGUSR1)
+    assert pack.wait(timeout=20) == 1
+    assert (out / "requeued").exists() == again
 
 
 @pytest.mark.parametrize("job, ranks", [({"SLURM_CPUS_PER_TASK": "7"}, "7"), ({}, "")])

@@ -386,7 +386,7 @@ def test_status_follows_heartbeats(sweep):
     beat(sweep, "s5", age=7200)  # written by an earlier job
     (sweep.output / "s6.h5.heartbeat").write_text('{"state": "trai')
     result(sweep, "s7", "running", done=250)
-    beat(sweep, "s8")  # started by hand
+    beat(sweep, "s8", job="")  # started by hand
     assert set(sweep.status().values()) == {"running"}
     assert sweep.detail == {
         "s1": "42 % (420 of 1000), about 3 min left, 1234 samples/s", "s2": "starts",
@@ -394,6 +394,14 @@ def test_status_follows_heartbeats(sweep):
         "s4": "42 % (420 of 1000), no sign of life for 5 min", "s5": "starts", "s6": "starts",
         "s7": "25 % (250 of 1000)", "s8": "42 % (420 of 1000), about 3 min left, 1234 samples/s"}
     assert "nothing to submit" in sweep("resubmit")
+
+
+def test_a_run_by_hand_after_its_job_has_ended_is_running(sweep):
+    submitted(sweep, ["TIMEOUT", "FAILED", "TIMEOUT"])
+    beat(sweep, "s1", job="")
+    beat(sweep, "s2", job="")
+    beat(sweep, "s3")  # of the job that has ended
+    assert sweep.status() == {"s1": "running", "s2": "running", "s3": "interrupted"}
 
 
 def test_status_tells_resumable_runs_from_failed_ones(sweep):

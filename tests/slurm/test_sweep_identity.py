@@ -41,6 +41,10 @@ def test_what_a_sweep_varies_counts(axes, kept):
     assert list(ignored_entries(FREE, axes)) == kept
 
 
+def test_another_exported_model_is_another_experiment():
+    assert list(ignored_entries([*FREE, "/model/path"], ["graph"])) == FREE
+
+
 def test_a_complete_file_is_found_by_its_experiment(tmp_path):
     results = Results(str(tmp_path))
     for name, status in (("a", "running"), ("b", "complete"), ("c", "complete")):

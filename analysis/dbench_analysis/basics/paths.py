@@ -1,7 +1,8 @@
-"""Paths as users write them: ~ is expanded, other notation of shells is refused."""
+"""Paths as users write them: ~ is expanded, other notation of shells is refused. Writing files."""
 
 import os
 import re
+from pathlib import Path
 
 from .errors import AnalysisError
 
@@ -26,3 +27,10 @@ def user_path(text: str, where: str) -> str:
         raise AnalysisError(f"{where} {path}", "names a home folder that does not exist",
                             "write the whole path (./~ for a name that begins with ~)")
     return path
+
+
+def replace_file(target: Path, text: str):
+    """Write a file, the whole file or nothing."""
+    part = target.with_name(f".{target.name}.part")
+    part.write_text(text, encoding="utf-8")
+    os.replace(part, target)

@@ -18,7 +18,9 @@ EXAMPLES = """examples:
 The time is the iterations until the mean model first reaches the target, times the predicted mean
 step time. A prediction is used for runs with as many replicas as it has ranks; its label is its
 file name. Iterations are means over the seeds; a method has a time only if every seed reached the
-target. In each column the shortest time of a cell is marked.
+target. In each column the shortest time of a cell is marked. A prediction is looked up by graph and
+order: predict with the spec of the method's algorithm and message, and give runs of one algorithm
+and message (--where).
 """
 
 

@@ -10,7 +10,7 @@ from ..basics.errors import AnalysisError
 from ..basics.formatting import counted
 from ..quantities import fields
 from ..reading.files import TABLES
-from ..selection.collection import collect, selected
+from ..selection.collection import collect, selected, with_one_type
 from ..selection.conditions import Condition
 from . import page_options
 
@@ -68,14 +68,6 @@ def run(arguments) -> int:
     print(f"{target}: {counted(len(found.frame), 'run')}, {len(keys)} columns, "
           f"{time.monotonic() - started:.1f} s{left}")
     return 1 if found.faults else 0
-
-
-def with_one_type(frame):
-    """Return the frame with one type per column, which Parquet requires: a column that mixes words
-    and numbers ("full" batches, lists of seeds) becomes words."""
-    mixed = [key for key in frame if frame[key].map(type).nunique() > 1
-             and frame[key].map(lambda v: isinstance(v, str)).any()]
-    return frame.astype(dict.fromkeys(mixed, str))
 
 
 def progress(done: int, files: int):

@@ -1,12 +1,12 @@
 """`dbench-analyze report`: everything about one run, or several runs side by side, on one page."""
 
-import contextlib
-import os
+import sys
 import time
 from pathlib import Path
 
 from ..basics.errors import AnalysisError
 from ..basics.formatting import counted
+from ..basics.paths import replace_file
 from ..pages.report import document
 from ..selection.opening import open_runs
 from . import page_options
@@ -48,10 +48,16 @@ def run(arguments) -> int:
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         done = written(arguments, target)
+        failures = 0
         while not done:
             time.sleep(arguments.watch)
-            with contextlib.suppress(AnalysisError):  # a run may be changing its file
+            try:
                 done = written(arguments, target)
+                failures = 0
+            except AnalysisError as error:
+                failures += 1  # a run may be changing its file
+                if failures == 2:
+                    print(f"dbench-analyze: {error}; trying again", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         print("stopped watching: the page shows the last state; write it again without --watch for "
               "all figures")
@@ -64,9 +70,7 @@ def written(arguments, target: Path) -> bool:
     alive = [run for run in runs if run.is_growing]
     live = arguments.watch if alive and arguments.watch else 0
     page = document(runs, arguments.title, target.parent, live)
-    part = target.with_name(f".{target.name}.part")
-    part.write_text(page, encoding="utf-8")
-    os.replace(part, target)
+    replace_file(target, page)
     for run in runs:
         run.close()
     print(f"{target}: {len(alive)} of {counted(len(runs), 'run')} running" if live else target,

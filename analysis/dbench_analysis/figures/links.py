@@ -8,6 +8,7 @@ import numpy as np
 
 from ..basics.formatting import number
 from ..naming import differences, names
+from ..quantities import fields
 from ..reading.run import Run
 from . import style
 from .graph import drawing
@@ -55,7 +56,7 @@ def figure(runs: list[Run]):
     for axis, (graph, users) in zip(axes.flat, shown):
         drawing(axis, graph)
         _, *remarks = axis.get_title("left").split("\n")
-        gap = 1 - graph.run.certificate.get("rho", np.nan)
+        gap = 1 - fields.rho(graph.run)
         words = [", ".join(users), f"{graph.label}, gap {number(float(gap), 3)}"]
         axis.set_title("\n".join([*(textwrap.fill(line, 34) for line in words), *remarks]),
                        fontsize=style.font_size(9))

@@ -34,8 +34,11 @@ class Result:
 
 
 def results(runs: list[Run]) -> list[Result]:
-    """Return the result of each communication; empty if the runs differ in more, or have no
-    evaluations."""
+    """Return the result of each communication, from complete runs; empty if they differ in more, or
+    have no evaluations."""
+    runs = [run for run in runs if run.status == "complete"]
+    if not runs:
+        return []
     settings = [[run.replicas, *(run.spec.get(key) for key in SHARED)] for run in runs]
     if any(other != settings[0] for other in settings):
         return []

@@ -56,7 +56,7 @@ def evaluations(run: Run, what: str, prefix: str = "") -> pd.DataFrame:
     table = run.evaluations
     local, mean = table[f"{prefix}local_{what}"], table[f"{prefix}mean_{what}"]
     rows = min(len(local), len(mean), len(table["epoch"]), len(table["iteration"]))
-    values = local[:rows].reshape(rows, -1)
+    values = local[:rows]
     frame = {"iteration": table["iteration"][:rows], "epoch": table["epoch"][:rows]}
     for name, reduce in (("min", np.nanmin), ("median", np.nanmedian), ("max", np.nanmax)):
         empty = values.shape[1] == 0

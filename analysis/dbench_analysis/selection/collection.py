@@ -168,3 +168,11 @@ def selected(found: Collection, conditions: list[Condition]) -> Collection:
     for condition in conditions:
         found = found.where(condition.kept(found.frame[condition.key]))
     return found
+
+
+def with_one_type(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with one type per column, which Parquet requires: a column that mixes words
+    and numbers ("full" batches, lists of seeds) becomes words."""
+    mixed = [key for key in frame if frame[key].map(type).nunique() > 1
+             and frame[key].map(lambda v: isinstance(v, str)).any()]
+    return frame.astype(dict.fromkeys(mixed, str))

@@ -151,7 +151,7 @@ def verdict(found: Comparison, metric) -> list[str]:
         sentences.append(f"A and B are equal in every pair ({n}).")
     elif found.few:
         sentences.append(f"Too few seeds to tell whether A and B differ: with {n} p cannot be "
-                         f"smaller than {found.smallest_p:.3g}, whatever the values are.")
+                         f"smaller than {found.least_p:.3g}, whatever the values are.")
     elif found.p <= found.alpha:
         sense = {"high": ("better", "worse"),
                  "low": ("worse", "better")}.get(metric.better, ("higher", "lower"))

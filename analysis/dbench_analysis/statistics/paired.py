@@ -38,8 +38,8 @@ def paired(a: Mapping[object, float], b: Mapping[object, float]) -> Paired | Non
         return None
     d = np.array([a[seed] - b[seed] for seed in shared])
     rng = np.random.default_rng(0)
-    p, smallest, _ = significance.sign_flip(d, rng)
-    if d.any() and smallest <= LEVEL:
+    p, _, _ = significance.sign_flip(d, rng)
+    if d.any() and 2.0 ** (1 - len(d)) <= LEVEL:
         return Paired(d, significance.mean_interval(d, 1 - LEVEL, rng), True, p)
     half = significance.student_half_width(d, 1 - LEVEL)
     return Paired(d, (float(d.mean()) - half, float(d.mean()) + half, 1 - LEVEL), False, math.nan)

@@ -42,8 +42,14 @@ class Comparison:
 
     @property
     def few(self) -> bool:
-        """Return whether no outcome at all could have been significant."""
-        return self.smallest_p > self.alpha and bool(np.any(self.differences))
+        """Return whether no outcome of so many pairs could have been significant."""
+        return self.least_p > self.alpha and bool(np.any(self.differences))
+
+    @property
+    def least_p(self) -> float:
+        """Return the smallest p that so many pairs can have. (`smallest_p` is that of the pairs
+        that differ.)"""
+        return 2.0 ** (1 - len(self.a))
 
     @property
     def equivalent(self) -> bool | None:

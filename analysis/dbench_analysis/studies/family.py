@@ -38,6 +38,7 @@ class Statement:
     flips_p          by flipping signs, not corrected; sign_p: of the sign test of the median
     equivalence_p    of two one-sided t-tests; equivalence_family: corrected by Holm's method
     power            the probability that these tests show equivalence if there is no difference
+    lost             shared seeds without a difference, because a run has no finite value
     """
 
     cell: str
@@ -53,6 +54,7 @@ class Statement:
     equivalence_family: float
     power: float
     terms: Terms
+    lost: int = 0
 
     @property
     def mean(self) -> float:
@@ -61,8 +63,9 @@ class Statement:
     @property
     def verdict(self) -> str:
         """Return the verdict; a difference that is shown and shown to be within the margin has both
-        words."""
-        if len(self.d) < SEEDS:
+        words. If values are not finite, it is undecided: the other seeds were not chosen at
+        random."""
+        if len(self.d) < SEEDS or self.lost:
             return UNDECIDED
         low = fields.find(self.terms.metric).better == "low"
         found = []
@@ -109,7 +112,7 @@ def statements(study: Study, terms: Terms) -> list[Statement]:
     """Return a statement for each method of each cell with a reference and a shared seed. Holm's
     correction is over all statements with enough seeds: differences and equivalence are a family
     each."""
-    pairs = []
+    pairs, lost = [], []
     for cell, methods in grouped(study).items():
         reference = reference_of(methods)
         if reference is None:
@@ -117,10 +120,11 @@ def statements(study: Study, terms: Terms) -> list[Statement]:
         theirs = values(methods[reference], terms.metric)
         for method, runs in methods.items():
             ours = values(runs, terms.metric)
-            shared = [s for s in ours if s in theirs and math.isfinite(ours[s] - theirs[s])]
-            if method != reference and shared:
-                pairs.append((cell, method, reference,
-                              np.array([ours[s] - theirs[s] for s in shared])))
+            shared = [ours[s] - theirs[s] for s in ours if s in theirs]
+            finite = np.array([d for d in shared if math.isfinite(d)])
+            if method != reference and len(finite):
+                pairs.append((cell, method, reference, finite))
+                lost.append(len(shared) - len(finite))
     enough = [len(d) >= SEEDS for *_, d in pairs]
     p = [significance.paired_t(d) for *_, d in pairs]
     equal = [significance.tost(d, terms.margin) for *_, d in pairs]
@@ -132,5 +136,5 @@ def statements(study: Study, terms: Terms) -> list[Statement]:
         float(families[0][i]), significance.sign_flip(d, rng)[0], medians.sign_test(d), equal[i],
         float(families[1][i]),
         power.equivalence_power(len(d), float(d.std(ddof=1)), terms.margin, terms.alpha, FEW)
-        if len(d) > 1 else 0.0, terms)
+        if len(d) > 1 else 0.0, terms, lost[i])
         for i, (cell, method, reference, d) in enumerate(pairs)]

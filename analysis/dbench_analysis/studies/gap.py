@@ -10,7 +10,7 @@ from ..naming import names
 from ..quantities import fields
 from ..reading.run import Run
 from ..statistics import significance
-from .family import grouped, is_reference
+from .family import grouped, reference_of
 from .runs import Study
 
 DRAWS = 1000  # of the bootstrap
@@ -96,9 +96,12 @@ def settings(study: Study, metric: str) -> list[Setting]:
 
     found = []
     for cell, methods in grouped(study).items():
-        reference = [run for runs in methods.values() for run in runs if is_reference(run)]
+        all_reduce = reference_of(methods)
+        if all_reduce is None:
+            continue
+        reference = methods[all_reduce]
         for method, runs in methods.items():
-            if not reference or names.algorithm(runs[0]) == "centralized":
+            if names.algorithm(runs[0]) == "centralized":
                 continue
             setting = Setting(
                 study.name, cell, method, runs[0].replicas,

@@ -10,10 +10,11 @@ import pandas as pd
 
 from ..basics.formatting import number
 from ..basics.markup import markdown
+from ..basics.paths import replace_file
 from ..figures.drawing import drawing_settings, save
 from ..quantities import fields
 from .gap import FEWEST, MODEL, PREDICTORS, Agreement, Setting, held_out
-from .publish import replace, written_table
+from .publish import written_table
 
 WIDTH = 120  # of lines of the page
 
@@ -114,5 +115,5 @@ def write(studies: list[str], metric: str, found: list[Setting], made: list[Agre
     target.mkdir(parents=True, exist_ok=True)
     written = written_table(table(found), target / "gaps.csv")
     picture(found, metric, target / "gap.png")
-    replace(target / "results.md", page(studies, metric, found, made))
+    replace_file(target / "results.md", page(studies, metric, found, made))
     return [*written, target / "gap.png", target / "results.md"]

@@ -103,6 +103,9 @@ def verdicts(made: list[Statement], terms: Terms) -> list[str]:
         parts = "; ".join(f"**{verdict}**: {', '.join(methods)}"
                           for verdict, methods in by_verdict.items())
         found.append(f"* {cell}: {parts}.")
+        found += [f"* {cell}: {s.method} or {s.reference} has no finite value for "
+                  f"{counted(s.lost, 'seed')}, so that {s.method} is undecided."
+                  for s in made if s.cell == cell and s.lost]
     if not found:
         found = ["* No cell has all-reduce and another method with shared seeds: no verdict."]
     return found

@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pandas as pd
 
+from ..basics.formatting import counted
+from ..basics.paths import replace_file
 from ..figures.drawing import drawn, save, stem
 from ..figures.kinds import KINDS
 from ..pages.report import document, figures_of
 from ..reading.run import Run
+from ..selection.collection import with_one_type
 from ..selection.opening import open_runs
 from . import page, tables
 from .family import Terms, statements
@@ -25,13 +28,6 @@ INDEX = "index.html"
 STUDIES = "studies"  # the name of the value by which a page says whose runs it has
 
 
-def replace(target: Path, text: str):
-    """Write a file, the whole file or nothing."""
-    part = target.with_name(f".{target.name}.part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, target)
-
-
 def written_table(frame: pd.DataFrame, target: Path) -> list[Path]:
     """Write a table as CSV, and as Parquet if pyarrow is installed; return the files."""
     if frame.empty:
@@ -39,10 +35,8 @@ def written_table(frame: pd.DataFrame, target: Path) -> list[Path]:
     frame.to_csv(target, index=False)
     if importlib.util.find_spec("pyarrow") is None:
         return [target]
-    mixed = [key for key in frame if frame[key].map(type).nunique() > 1
-             and frame[key].map(lambda v: isinstance(v, str)).any()]
     parquet = target.with_suffix(".parquet")
-    frame.astype(dict.fromkeys(mixed, str)).to_parquet(parquet, index=False)
+    with_one_type(frame).to_parquet(parquet, index=False)
     return [target, parquet]
 
 
@@ -93,14 +87,9 @@ def written_page(finals: list[Run], specs: list[Path], names: list[str], title: 
     """Write the page to browse runs, whose rows link to `specs`; return the file. `figures`: those
     of the runs, or None to draw them."""
     links = [os.path.relpath(path, folder) for path in specs]
-    replace(folder / INDEX, document(finals, title, folder, links=links, figures=figures,
+    replace_file(folder / INDEX, document(finals, title, folder, links=links, figures=figures,
                                      metadata={STUDIES: json.dumps(names)}))
     return folder / INDEX
-
-
-def counted(runs: list[Run]) -> str:
-    """Return "1 run" or "N runs"."""
-    return f"{len(runs)} run{'s' * (len(runs) != 1)}"
 
 
 def publish(folders: Sequence[str], where: Sequence[str], target: Path,
@@ -127,17 +116,19 @@ def publish(folders: Sequence[str], where: Sequence[str], target: Path,
         own_specs = written_specs(one.finals, target / "specs")
         drawings = pictures(one, place)
         found += [place / file for _, file, _ in drawings]
-        replace(place / "results.md", page.page(one, terms, methods, made, correlations, drawings))
+        replace_file(place / "results.md",
+                     page.page(one, terms, methods, made, correlations, drawings))
         figures = figures_of(one.finals, pictured=False)
         found += [place / "results.md",
                   written_page(one.finals, own_specs, [one.name],
-                               f"{counted(one.finals)} of the study {one.name}", place, figures)]
+                               f"{counted(len(one.finals), 'run')} of the study {one.name}",
+                               place, figures)]
         finals += one.finals
         specs += own_specs
         names.append(one.name)
     lost = studies_on(target / INDEX) - set(names)
     if not lost:
         found.append(written_page(finals, specs, names,
-                                  f"{counted(finals)} of this project's studies", target,
-                                  figures if len(names) == 1 else None))
+                                  f"{counted(len(finals), 'run')} of this project's studies",
+                                  target, figures if len(names) == 1 else None))
     return found, lost

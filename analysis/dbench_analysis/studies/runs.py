@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..basics.errors import AnalysisError
+from ..basics.formatting import counted
 from ..naming import differences, names
 from ..reading.run import Run
 
@@ -66,6 +67,11 @@ def study(folder: Path, runs: list[Run]) -> Study:
     trials = [run for run in complete if role.get(run.path.name) == "trial"]
     finals = [run for run in complete if role.get(run.path.name) == "final"
               or not listed]
+    unknown = [run.path.name for run in complete if listed and run.path.name not in role]
+    if unknown:
+        raise AnalysisError(
+            folder / TRIALS, f"does not list {counted(len(unknown), 'complete run')}, such as "
+            f"{unknown[0]}", "`sweep tune FILE table` writes it again")
     if not finals:
         raise AnalysisError(folder, "no run at a chosen rate is complete" if trials
                             else "no complete run", "`sweep tune FILE local` makes the runs")

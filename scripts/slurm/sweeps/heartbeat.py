@@ -24,7 +24,7 @@ class Heartbeat:
     """The program's last report on the progress of a run (docs/output-format.md)."""
 
     def __init__(self, report):
-        self.state = report["state"]
+        self.state, self.job = report["state"], report.get("job", "")
         self.done, self.total = int(report["iteration"]), int(report["iterations"])
         self.left = number(report["eta_seconds"])
         self.speed, self.unit = number(report.get("tokens_per_second")), "tokens/s"

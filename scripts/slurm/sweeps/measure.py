@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import tempfile
 import time
@@ -46,15 +47,19 @@ def measured_run(run, iterations, folder):
     with open(said, "wb") as output, subprocess.Popen(
             [*launcher(run.ranks), find(), "run", path, "--overwrite"], stdin=subprocess.DEVNULL,
             stdout=output, stderr=subprocess.STDOUT, start_new_session=True) as process:
-        while True:
-            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-            if pid:
-                break
-            if time.time() - began > MOST_SECONDS:
-                process.terminate()
-                _, status, usage = os.wait4(process.pid, 0)
-                return 0, 0, f"{iterations} iterations take more than {MOST_SECONDS} s here"
-            time.sleep(0.01)
+        try:
+            while True:
+                pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+                if pid:
+                    break
+                if time.time() - began > MOST_SECONDS:
+                    process.terminate()
+                    _, status, usage = os.wait4(process.pid, 0)
+                    return 0, 0, f"{iterations} iterations take more than {MOST_SECONDS} s here"
+                time.sleep(0.01)
+        except KeyboardInterrupt:  # only this process has received the signal
+            os.killpg(process.pid, signal.SIGTERM)
+            raise
         process.returncode = status  # wait4 has collected it
     error = "" if status == 0 else log.reason(said) or f"status {status}"
     return time.time() - began, usage.ru_maxrss * 1024, error

@@ -21,6 +21,7 @@ NUMBERS = ("memory_bytes_per_rank", "bytes_per_step", "result_bytes", "result_by
            "iterations", "ranks", "evaluation_share")
 # The keys of `dbench check --json` that are used here.
 KEPT = ("spec", "free_to_change", "activation_bytes_per_rank", *NUMBERS)
+NETWORK = "/model/path"
 MOST_AT_ONCE = 8  # processes; login nodes are shared
 MOST_POINTS = 32  # points that one process checks; the progress line counts them
 MOST_BASES = 20  # nested bases; the program refuses a cycle of bases
@@ -64,8 +65,10 @@ def experiment(spec, ignored):
 
 def ignored_entries(free, axes):
     """Return the entries that do not decide whether two specs are the same experiment: those that
-    the program calls free to change, except for the entries that the axes of the sweep set."""
-    varied = [axis.pointer(name) for name in axes]
+    the program calls free to change, except for the entries that the axes of the sweep set, and for
+    the file of an exported model. (The program compares that file's digest when it resumes a run.)
+    """
+    varied = [NETWORK, *(axis.pointer(name) for name in axes)]
     return tuple(pointer for pointer in free if not any(
         other == pointer or other.startswith(pointer + "/") or pointer.startswith(other + "/")
         for other in varied))

@@ -65,7 +65,7 @@ def of_run(run, found, job, entry):
     if state in slurm.RUNNING:
         return in_its_job(run, found, state, entry, since)
     beat, crash = heartbeat.read(run.output, since), heartbeat.crash(run.output, since)
-    if beat and beat.alive() and not state:
+    if beat and beat.alive() and (not state or not beat.job):
         return "running", beat.text()  # by `sweep local`, or by hand
     if state.startswith("CANCEL"):
         return "cancelled", goes_on(run)

@@ -3,6 +3,7 @@
 import calendar
 import json
 import math
+import sys
 import time
 
 from . import measure, submit, tunedtable
@@ -146,7 +147,14 @@ def submitted(tuning, arguments):
 def status(tuning, arguments):
     """Show the state of the runs that are known so far, and of each method."""
     while True:
-        found = Status(tuning.plan)
+        try:
+            found = Status(tuning.plan)
+        except Problem as problem:
+            if not arguments.watch:
+                raise
+            print(f"sweep: {problem}; asking again in {arguments.watch:g} s", file=sys.stderr)
+            time.sleep(arguments.watch)
+            continue
         print(json.dumps(found.as_json(), indent=2) if arguments.json else
               f"{found.as_text()}\n{tunedtable.as_text(tuning)}", flush=True)
         if not arguments.watch or not found.runs("running", "pending"):

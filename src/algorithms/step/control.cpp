@@ -72,18 +72,17 @@ Control::Control(graphs::StagedSchedule* staged, comm::World& world,
 
 void Control::resume_at(int64_t t) {
     if (!staged_) return;
-    for (const auto& stage : staged_->stages()) reported_ += stage.first < t;
+    while (reported_ < staged_->stage_count() && staged_->stage(reported_).first < t) ++reported_;
 }
 
 Needs Control::begin(int64_t t, Observer& observer) {
     bytes_ = 0;
     if (!staged_) return {};
-    if (const auto stages = staged_->stages(); reported_ < stages.size()) {
-        const auto& stage = stages[reported_];
+    if (const size_t count = staged_->stage_count(); reported_ < count) {
+        const graphs::StagedSchedule::Stage stage = staged_->stage(reported_);
         if (stage.first <= t) {
             ++reported_;
-            if (world_.rank() == 0 &&
-                (staged_->measure_request() || stages.size() <= kMaxReportedStages)) {
+            if (world_.rank() == 0 && (staged_->measure_request() || count <= kMaxReportedStages)) {
                 observer.event(t, "graph", staged_->name(stage.graph) + ": " + stage.reason);
             }
         }

@@ -50,8 +50,8 @@ auto begin_or_keep(const std::shared_ptr<OperationInFlight>& operation, const Be
 Exchange::Impl::Impl(World& world, const Placement& placement, const arena::Layout& layout,
                      const graphs::Schedule* schedule, Reduction reduction,
                      arena::ElementCodec codec)
-    : owner(world),
-      world(world.impl()),
+    : world(world),
+      world_impl(world.impl()),
       placement(placement),
       layout(layout),
       schedule(schedule),
@@ -67,7 +67,7 @@ Exchange::Impl::Impl(World& world, const Placement& placement, const arena::Layo
     pool = host_visible_pool = std::make_shared<ScratchPool>(place().memories());
     if (!place().immediate()) {
         host_visible_pool = std::make_shared<ScratchPool>(place().memories().host_visible_memory());
-        if (!this->world.rows().reads_devices()) pool = host_visible_pool;
+        if (!world_impl.rows().reads_devices()) pool = host_visible_pool;
     }
     DBENCH_EXPECT(placement.ranks == world.size() && placement.replicas >= placement.ranks);
     DBENCH_EXPECT(!schedule || schedule->size() == placement.replicas);
@@ -76,7 +76,7 @@ Exchange::Impl::Impl(World& world, const Placement& placement, const arena::Layo
 std::shared_ptr<const MixingPlan> Exchange::Impl::plan(graphs::Round round) {
     auto& cache = round.repeats ? repeating : others;
     return cache.get(round.matrix, [&] {
-        return make_mixing_plan(*schedule, round, placement, world.rank(), contribution());
+        return make_mixing_plan(*schedule, round, placement, world_impl.rank(), contribution());
     });
 }
 
@@ -89,8 +89,8 @@ RouteFacts Exchange::Impl::route_facts(const arena::Rows& x, arena::Columns colu
                      .on_device = x.space == arena::Space::device,
                      .empty = columns.count() == 0,
                      .until_reclaimed = lifetime == RowLifetime::until_reclaimed,
-                     .transport_has_queue = world.rows().queue() != nullptr,
-                     .transport_reads_devices = world.rows().reads_devices()};
+                     .transport_has_queue = world_impl.rows().queue() != nullptr,
+                     .transport_reads_devices = world_impl.rows().reads_devices()};
     if (place().immediate() && shared_memory && shared_memory->shared()) {
         // With a codec, x need not be in shared memory: the encoded rows are.
         facts.readable = coded() || shared_memory->holds(x.data);
@@ -103,8 +103,8 @@ RouteFacts Exchange::Impl::route_facts(const arena::Rows& x, arena::Columns colu
 std::shared_ptr<MixingOperation> Exchange::Impl::start(std::shared_ptr<const MixingPlan> plan,
                                                        arena::Rows x, arena::Columns columns,
                                                        bool all_reduce, RowLifetime lifetime) {
-    DBENCH_EXPECT(x.first == placement.begin(world.rank()));
-    DBENCH_EXPECT(x.count == placement.count(world.rank()));
+    DBENCH_EXPECT(x.first == placement.begin(world_impl.rank()));
+    DBENCH_EXPECT(x.count == placement.count(world_impl.rank()));
     DBENCH_EXPECT(!place().immediate() || x.space == arena::Space::host);
     RouteFacts facts = route_facts(x, columns, all_reduce, lifetime);
     Routes routes = choose_routes(*plan, facts);
@@ -117,29 +117,31 @@ std::shared_ptr<MixingOperation> Exchange::Impl::start(std::shared_ptr<const Mix
             routes = choose_routes(*plan, facts);
         }
     }
-    auto trace = trace_mixing({world.exchanges, world.rank(), world.size()}, *plan, routes, columns,
-                              arena::size_of(codec, x.type));
-    const auto& scratch = routes.by_library() && !world.rows().queue() ? host_visible_pool : pool;
-    auto operation = std::make_shared<MixingOperation>(MixingContext{.transport = world.rows(),
-                                                                     .pool = scratch,
-                                                                     .plan = std::move(plan),
-                                                                     .routes = std::move(routes),
-                                                                     .x = x,
-                                                                     .columns = columns,
-                                                                     .tag = world.next_exchange(),
-                                                                     .all_reduce = all_reduce,
-                                                                     .codec = codec,
-                                                                     .in_place = in_place,
-                                                                     .place = place()});
+    auto trace = trace_mixing({world_impl.exchanges, world_impl.rank(), world_impl.size()}, *plan,
+                              routes, columns, arena::size_of(codec, x.type));
+    const auto& scratch =
+        routes.by_library() && !world_impl.rows().queue() ? host_visible_pool : pool;
+    auto operation =
+        std::make_shared<MixingOperation>(MixingContext{.transport = world_impl.rows(),
+                                                        .pool = scratch,
+                                                        .plan = std::move(plan),
+                                                        .routes = std::move(routes),
+                                                        .x = x,
+                                                        .columns = columns,
+                                                        .tag = world_impl.next_exchange(),
+                                                        .all_reduce = all_reduce,
+                                                        .codec = codec,
+                                                        .in_place = in_place,
+                                                        .place = place()});
     if (in_place) unreclaimed.push_back(operation);
     const bool arithmetic = begin_or_keep(operation, [&] { return operation->begin(); });
     if (trace) trace->polled = operation->moves();
     operation->trace = std::move(trace);
     if (operation->moves()) {
-        world.engine.start(operation, !arithmetic && !operation->ordered());
+        world_impl.engine.start(operation, !arithmetic && !operation->ordered());
     } else {
         // Needs no polling: it is done, or will be when other ranks offer their rows.
-        world.engine.test(*operation);
+        world_impl.engine.test(*operation);
     }
     return operation;
 }
@@ -149,16 +151,16 @@ std::shared_ptr<InPlaceExchange> Exchange::Impl::share_rows(uint64_t number, con
         host_pool = std::make_unique<ScratchPool>(
             [memory = shared_memory](int64_t bytes) { return memory->allocate(bytes); });
     }
-    return std::make_shared<InPlaceExchange>(shared_memory, *host_pool, number, world.rank(),
+    return std::make_shared<InPlaceExchange>(shared_memory, *host_pool, number, world_impl.rank(),
                                              routes.sources, routes.readers);
 }
 
 void Exchange::Impl::finish(MixingOperation& operation, arena::Rows out,
                             MixingOperation::Result result, const MixingOperation::Then& then) {
     if (operation.ordered()) {
-        world.engine.rethrow_failure();
+        world_impl.engine.rethrow_failure();
     } else {
-        world.wait("an exchange of parameters", operation);
+        world_impl.wait("an exchange of parameters", operation);
     }
     // A piece has as many columns of all rows as fit in a second-level cache together with their
     // inputs.
@@ -175,19 +177,19 @@ void Exchange::Impl::finish(MixingOperation& operation, arena::Rows out,
     };
     operation.finish(out, result, by_pieces ? layout.tiles(columns, width) : std::vector{columns},
                      then ? timed : then);
-    world.times.mix += watch.seconds() - others;
+    world_impl.times.mix += watch.seconds() - others;
 }
 
 bool Exchange::Impl::finish(MixingOperation& operation, const UseTerms& use) {
     if (!place().immediate() || coded()) return false;
-    world.wait("an exchange of parameters", operation);
+    world_impl.wait("an exchange of parameters", operation);
     return operation.finish(use);
 }
 
 void Exchange::Impl::reclaim(MixingOperation& operation) {
     InPlaceExchange* const in_place = operation.in_place();
     if (!in_place) return;
-    world.wait(
+    world_impl.wait(
         "the reading of rows by the ranks of this host", [&] { return in_place->all_read(); },
         [&] { return in_place->remaining_readers(); }, 0,
         operation.trace ? operation.trace->bucket : -1);
@@ -201,7 +203,7 @@ Exchange::Exchange(World& world, const Placement& placement, const arena::Layout
 
 Exchange::~Exchange() {
     const auto unless_failed = [&](auto&& work) {
-        if (std::uncaught_exceptions() > 0 || impl_->world.failed) return;
+        if (std::uncaught_exceptions() > 0 || impl_->world_impl.failed) return;
         try {
             work();
         } catch (const std::exception& error) {
@@ -209,7 +211,7 @@ Exchange::~Exchange() {
         }
     };
     unless_failed([&] { drain(); });  // rows may still move, even if no caller finishes them
-    if (!impl_->in_flight().empty()) impl_->world.engine.halt();
+    if (!impl_->in_flight().empty()) impl_->world_impl.engine.halt();
     unless_failed([&] {
         // A run that a signal ends never finishes the exchanges that it has sent ahead. The other
         // ranks must not wait for this rank to read their rows.
@@ -221,7 +223,7 @@ Exchange::~Exchange() {
 }
 
 std::vector<std::shared_ptr<OperationInFlight>> Exchange::Impl::in_flight() {
-    auto pending = world.engine.in_flight();  // may include collectives
+    auto pending = world_impl.engine.in_flight();  // may include collectives
     std::erase_if(pending, [](const auto& each) {
         return !dynamic_cast<const MixingOperation*>(each.get()) &&
                !dynamic_cast<const DeliveryOperation*>(each.get()) &&
@@ -231,7 +233,7 @@ std::vector<std::shared_ptr<OperationInFlight>> Exchange::Impl::in_flight() {
 }
 
 const std::shared_ptr<HostMemory>& Exchange::Impl::host_memory() {
-    if (!shared_memory) shared_memory = std::make_shared<HostMemory>(owner);
+    if (!shared_memory) shared_memory = std::make_shared<HostMemory>(world);
     return shared_memory;
 }
 
@@ -246,7 +248,8 @@ arena::Memory Exchange::readable() const {
 
 std::string Exchange::rows_on_host() const {
     if (!place().immediate()) {
-        return impl_->world.member.local_size > 1 ? "as messages (they are in GPU memory)" : "";
+        return impl_->world_impl.member.local_size > 1 ? "as messages (they are in GPU memory)"
+                                                       : "";
     }
     return impl_->host_memory()->status();
 }
@@ -294,14 +297,14 @@ void Exchange::mix(graphs::Round round, arena::Rows x, arena::Columns columns, a
     // No messages: one pass, but it counts as many exchanges as on other ranks.
     if (plan->local()) {
         const auto operation = impl_->start(plan, x, columns, false);
-        impl_->world.exchanges += static_cast<uint64_t>(std::max<int64_t>(tiles, 1) - 1);
+        impl_->world_impl.exchanges += static_cast<uint64_t>(std::max<int64_t>(tiles, 1) - 1);
         return impl_->finish(*operation, out);
     }
     const auto start = [&](int64_t tile) {
         const int64_t begin = columns.begin + tile * width;
         return impl_->start(plan, x, {begin, std::min(begin + width, columns.end)}, false);
     };
-    const Engine::Waiting waiting(impl_->world.engine);
+    const Engine::Waiting waiting(impl_->world_impl.engine);
     auto operation = start(0);
     // If queues order everything and the received rows fit in memory, the host need not wait for
     // each tile.
@@ -309,7 +312,7 @@ void Exchange::mix(graphs::Round round, arena::Rows x, arena::Columns columns, a
         tiles > 1 && !(operation->ordered() && receive_bytes(round, x.type) <= kMaxBytesInFlight);
     for (int64_t tile = 0; tile < tiles; ++tile) {  // the next tile moves while this one is added
         auto next = tile + 1 < tiles ? start(tile + 1) : nullptr;
-        if (one_by_one) impl_->world.wait("an exchange of parameters", *operation);
+        if (one_by_one) impl_->world_impl.wait("an exchange of parameters", *operation);
         impl_->finish(*operation, out);
         operation = std::move(next);
     }
@@ -328,21 +331,22 @@ Token Exchange::Impl::start_delivery(graphs::Round round, arena::Rows messages, 
                                      Addressing addressing, MessageWriter writer) {
     auto& cache = addressing == Addressing::to_all ? to_all : to_each;
     const auto plan = cache.get(round.matrix, [&] {
-        return make_delivery_plan(*schedule, round, placement, world.rank(), addressing);
+        return make_delivery_plan(*schedule, round, placement, world_impl.rank(), addressing);
     });
     arena::Queue& queue = writer == MessageWriter::queue ? place().compute() : arena::host_queue();
     DBENCH_EXPECT(writer == MessageWriter::queue || messages.space == arena::Space::host);
     const auto& scratch = writer == MessageWriter::host ? host_visible_pool : pool;
-    auto delivery =
-        std::make_shared<DeliveryOperation>(world.rows(), scratch, plan, messages, bytes, queue);
-    auto trace = trace_delivery({world.exchanges, world.rank(), world.size()}, *plan, bytes);
-    begin_or_keep(delivery, [&] { delivery->begin(world.next_exchange()); });
+    auto delivery = std::make_shared<DeliveryOperation>(world_impl.rows(), scratch, plan, messages,
+                                                        bytes, queue);
+    auto trace =
+        trace_delivery({world_impl.exchanges, world_impl.rank(), world_impl.size()}, *plan, bytes);
+    begin_or_keep(delivery, [&] { delivery->begin(world_impl.next_exchange()); });
     if (trace) trace->polled = delivery->moves();
     delivery->trace = std::move(trace);
     if (delivery->moves()) {
-        world.engine.start(delivery, true);
+        world_impl.engine.start(delivery, true);
     } else {
-        world.engine.test(*delivery);
+        world_impl.engine.test(*delivery);
     }
     return delivery;
 }
@@ -361,9 +365,9 @@ std::vector<std::vector<UsedMessage>> Exchange::finish_messages(const Token& tok
     const auto& delivery = static_cast<const DeliveryOperation&>(*token);
     if (delivery.ordered()) {
         delivery.order_compute_after_transfer();
-        impl_->world.engine.rethrow_failure();
+        impl_->world_impl.engine.rethrow_failure();
     } else {
-        impl_->world.wait("an exchange of messages", *token);
+        impl_->world_impl.wait("an exchange of messages", *token);
     }
     return delivery.used_messages();
 }
@@ -372,22 +376,22 @@ int64_t Exchange::traced_bucket(const Token& token) {
     return token->trace ? token->trace->bucket : -1;
 }
 
-bool Exchange::poll(const Token& token) { return impl_->world.engine.test(*token); }
+bool Exchange::poll(const Token& token) { return impl_->world_impl.engine.test(*token); }
 
 void Exchange::drain() {
     for (const auto& operation : impl_->in_flight()) {
-        impl_->world.wait("an exchange of parameters", *operation);
+        impl_->world_impl.wait("an exchange of parameters", *operation);
     }
     for (const auto& operation : impl_->unreclaimed) {  // some of them are not in the engine's list
-        impl_->world.wait("an exchange of parameters", *operation);
+        impl_->world_impl.wait("an exchange of parameters", *operation);
     }
 }
 
 void Exchange::drain_for_step() {
-    arena::Queue* const transport = impl_->world.rows().queue();
+    arena::Queue* const transport = impl_->world_impl.rows().queue();
     if (place().immediate() || !transport) return drain();
     arena::order(*transport, place().compute(), "transfers in flight before a measurement");
-    impl_->world.engine.rethrow_failure();
+    impl_->world_impl.engine.rethrow_failure();
 }
 
 int64_t Exchange::receive_bytes(graphs::Round round, arena::DType type) const {

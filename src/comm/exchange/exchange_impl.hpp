@@ -17,8 +17,8 @@ namespace dbench::comm {
 
 /// The state of an Exchange, and the functions that its public calls share.
 struct Exchange::Impl {
-    World& owner;
-    World::Impl& world;
+    World& world;
+    World::Impl& world_impl;  ///< The state of `world`.
     Placement placement;
     const arena::Layout& layout;
     const graphs::Schedule* schedule;
@@ -48,7 +48,7 @@ struct Exchange::Impl {
         return codec == arena::ElementCodec::identity ? Contribution::subtrees : Contribution::rows;
     }
     bool coded() const { return codec != arena::ElementCodec::identity; }
-    const arena::Place& place() const { return world.member.place; }
+    const arena::Place& place() const { return world_impl.member.place; }
     /// Returns `shared_memory`, and creates it first if there is none. The first call is
     /// collective.
     const std::shared_ptr<HostMemory>& host_memory();

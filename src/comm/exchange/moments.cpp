@@ -42,7 +42,7 @@ public:
         : exchange_(exchange),
           layout_(exchange.layout),
           queue_(exchange.place().compute()),
-          transport_queue_(queue_.immediate() ? nullptr : exchange.world.rows().queue()),
+          transport_queue_(queue_.immediate() ? nullptr : exchange.world_impl.rows().queue()),
           x_(x),
           mean_(mean),
           m2_(std::make_shared<arena::HostVisibleArray<double>>(
@@ -58,7 +58,7 @@ public:
     DeferredMoments run() {
         // A segment has at most kBlock columns and padding to 64 bytes. A device is kept busy by
         // large blocks and does not benefit from small ones.
-        const bool alone = exchange_.world.size() == 1;
+        const bool alone = exchange_.world_impl.size() == 1;
         const int64_t scratch = alone && queue_.immediate() ? kCached : kScratch / most_nodes_;
         const int most = static_cast<int>(std::max<int64_t>(scratch / arena::kBlock, 1));
         const int count = static_cast<int>(m2_->size());
@@ -132,9 +132,9 @@ private:
     }
 
     void block(Segments segments) {
-        const int me = exchange_.world.rank(), ranks = exchange_.world.size();
+        const int me = exchange_.world_impl.rank(), ranks = exchange_.world_impl.size();
         const Segments mine = chunk(segments, me);
-        tag_ = exchange_.world.next_exchange();
+        tag_ = exchange_.world_impl.next_exchange();
         taken_ = 0;
 
         std::vector<Partial> partials;  // of all ranks, in rank order
@@ -185,7 +185,7 @@ private:
     // the transport cannot read the row.
     char* row_to_send(arena::Interval node, Segments block) {
         const arena::Rows row = x_.only(node.begin - x_.first);
-        if (x_.space == arena::Space::host || exchange_.world.rows().reads_devices()) {
+        if (x_.space == arena::Space::host || exchange_.world_impl.rows().reads_devices()) {
             return row.at(0, 0);
         }
         const Columns range = columns(block);
@@ -199,8 +199,8 @@ private:
     // Adds the messages with a partial's chunks to all other ranks. Sends `row` instead if it is
     // not null.
     void send(std::vector<Message>& out, Segments block, const Partial& partial, char* row) const {
-        for (int r = 0; r < exchange_.world.size(); ++r) {
-            if (r == exchange_.world.rank()) continue;
+        for (int r = 0; r < exchange_.world_impl.size(); ++r) {
+            if (r == exchange_.world_impl.rank()) continue;
             const Segments theirs = chunk(block, r);
             const Columns range = columns(theirs);
             if (!row) {
@@ -262,11 +262,12 @@ private:
         for (const Message& message : out) bytes_ += static_cast<uint64_t>(message.bytes);
         if (transport_queue_) {
             arena::order(queue_, *transport_queue_, "moments that are exchanged");
-            start_on_queue(exchange_.world.engine, exchange_.world.rows(), out, in);
+            start_on_queue(exchange_.world_impl.engine, exchange_.world_impl.rows(), out, in);
             arena::order(*transport_queue_, queue_, "moments that have come");
         } else {
             arena::finish(queue_, "moments that are sent");
-            exchange_.world.move("the reduction of moments", exchange_.world.rows(), out, in);
+            exchange_.world_impl.move("the reduction of moments", exchange_.world_impl.rows(), out,
+                                      in);
         }
         out.clear();
         in.clear();

@@ -74,7 +74,7 @@ void Mailbox::handle_derived_note(int from, Kind kind, int64_t value) {
     link.row = pool_.take(bytes_);
     link.stamp = value;
     const Message in{from, row_tag(), link.row.get(), bytes_};
-    link.transfer = world().rows().start({}, {&in, 1});
+    link.transfer = world_impl().rows().start({}, {&in, 1});
 }
 
 void Mailbox::advance_requests() {
@@ -95,7 +95,7 @@ void Mailbox::advance_requests() {
         send(link.rank, own(kRowFollows), link.mail.stamp);
         char* const row = const_cast<char*>(link.mail.row.get());  // sends only read it
         const Message out{link.rank, row_tag(), row, bytes_};
-        link.transfer = world().rows().start({&out, 1}, {});
+        link.transfer = world_impl().rows().start({&out, 1}, {});
         ++sent_[link.mail.stamp];
     }
 }

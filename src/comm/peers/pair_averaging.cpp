@@ -33,7 +33,7 @@ void PairAveraging::request(int peer) {
             send(peer, own(kRequest));
         }
     }
-    world().engine.test(*this);
+    world_impl().engine.test(*this);
 }
 
 void PairAveraging::finish() {
@@ -51,7 +51,7 @@ void PairAveraging::run_exclusively(const std::function<void()>& work) {
         const std::lock_guard lock(mutex_);
         turn_.reset();
     }
-    world().engine.test(*this);
+    world_impl().engine.test(*this);
 }
 
 int64_t PairAveraging::averagings() const {
@@ -84,7 +84,7 @@ void PairAveraging::begin_turn() {
     const int64_t bytes = x_.stride * arena::size_of(x_.type);
     const Message out{other, row_tag(), x_.data, bytes};
     const Message in{other, row_tag(), partner_row_.rows().data, bytes};
-    row_exchange_ = world().rows().start({&out, 1}, {&in, 1});
+    row_exchange_ = world_impl().rows().start({&out, 1}, {&in, 1});
 }
 
 /// Both ranks add the rows in the same order, so both get the same bits.

@@ -24,12 +24,12 @@ double heartbeat_interval() { return std::min(timeout(), stop_timeout()) / 4; }
 }  // namespace
 
 Service::Service(World& world, const std::vector<int>& peers)
-    : owner_(world),
-      world_(world.impl()),
+    : world_(world),
+      world_impl_(world.impl()),
       heartbeat_interval_(heartbeat_interval()),
       finished_(static_cast<size_t>(world.size())),
       answered_(static_cast<size_t>(world.size())) {
-    if (world_.rows().queue()) {
+    if (world_impl_.rows().queue()) {
         throw base::UserError(
             "ranks that do not wait for each other send rows whenever they have some, but what "
             "carries rows here (NCCL) moves them in one order: take an algorithm whose ranks wait, "
@@ -41,20 +41,20 @@ Service::Service(World& world, const std::vector<int>& peers)
 }
 
 void Service::listen(Channel& channel) {
-    const Message in{channel.rank, world_.service_tag(0), &channel.note, sizeof channel.note};
-    channel.transfer = world_.rows().start({}, {&in, 1});
+    const Message in{channel.rank, world_impl_.service_tag(0), &channel.note, sizeof channel.note};
+    channel.transfer = world_impl_.rows().start({}, {&in, 1});
 }
 
 void Service::send(int to, Kind kind, int64_t value) {
     std::list<Sent> one;  // kept only if its transfer could be started
     Sent& sent = one.emplace_back(Sent{{static_cast<int64_t>(kind), value}, nullptr});
-    const Message out{to, world_.service_tag(0), &sent.note, sizeof sent.note};
-    sent.transfer = world_.rows().start({&out, 1}, {});
+    const Message out{to, world_impl_.service_tag(0), &sent.note, sizeof sent.note};
+    sent.transfer = world_impl_.rows().start({&out, 1}, {});
     sent_.splice(sent_.end(), one);
 }
 
 void Service::send_to_all(Kind kind, int64_t value) {
-    for (int other = 1; other < world_.size(); ++other) send(other, kind, value);
+    for (int other = 1; other < world_impl_.size(); ++other) send(other, kind, value);
     handle_note(0, kind, value);
 }
 
@@ -130,7 +130,7 @@ void Service::send_heartbeat(double now) {
     if (now - last_heartbeat_ < heartbeat_interval_) return;
     last_heartbeat_ = now;
     if (rank() != 0) return send(0, Kind::heartbeat);
-    for (int other = 1; other < world_.size(); ++other) {
+    for (int other = 1; other < world_impl_.size(); ++other) {
         if (finished_[static_cast<size_t>(other)]) send(other, Kind::heartbeat);
     }
 }
@@ -149,13 +149,13 @@ std::vector<int> Service::awaited_ranks() const {
 
 void Service::wait_until(const std::string& what, const std::function<bool()>& condition) {
     const auto look = [&] {
-        world_.engine.test(*this);
+        world_impl_.engine.test(*this);
         const std::lock_guard lock(mutex_);
         return condition();
     };
     if (look()) return;
-    const Engine::Waiting waiting(world_.engine);
-    world_.wait(what, look, [this] { return world_.engine.awaited_ranks(*this); });
+    const Engine::Waiting waiting(world_impl_.engine);
+    world_impl_.wait(what, look, [this] { return world_impl_.engine.awaited_ranks(*this); });
 }
 
 void Service::begin(int64_t first, int64_t end) {
@@ -167,7 +167,7 @@ void Service::begin(int64_t first, int64_t end) {
         stop_requested_ = awaiting_limit_ = stopping_ = all_finished_ = querying_ = false;
         finished_.assign(finished_.size(), false);
     }
-    owner_.barrier();  // all notes of the previous segment have been handled
+    world_.barrier();  // all notes of the previous segment have been handled
 }
 
 bool Service::may_begin(int64_t t, bool stop_requested) {
@@ -222,7 +222,7 @@ void Service::close() {
         closing_ = true;
         for (const Channel& channel : channels_) send(channel.rank, Kind::closing);
     }
-    world_.wait("the end of asynchronous service", *this);
+    world_impl_.wait("the end of asynchronous service", *this);
 }
 
 }  // namespace dbench::comm

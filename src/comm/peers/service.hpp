@@ -89,9 +89,9 @@ protected:
     /// Waits until `condition`, which is called with the mutex held.
     void wait_until(const std::string& what, const std::function<bool()>& condition);
 
-    World::Impl& world() const { return world_; }
-    int row_tag() const { return world_.service_tag(1); }
-    int rank() const { return world_.rank(); }
+    World::Impl& world_impl() const { return world_impl_; }
+    int row_tag() const { return world_impl_.service_tag(1); }
+    int rank() const { return world_impl_.rank(); }
 
     mutable std::mutex mutex_;  ///< Protects all members below and those of derived classes.
 
@@ -128,8 +128,8 @@ private:
     /// On rank 0: announces the end of the segment if all ranks have finished and no query is open.
     void announce_end_if_finished();
 
-    World& owner_;
-    World::Impl& world_;
+    World& world_;
+    World::Impl& world_impl_;
     std::vector<Channel> channels_;
     std::list<Sent> sent_;
     bool closing_ = false;

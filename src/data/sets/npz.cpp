@@ -119,6 +119,10 @@ enum class ChannelOrder : uint8_t { automatic, first, last };
 
 Shape shape_of(const Array& x, ChannelOrder layout) {
     std::vector<int64_t> lengths(x.array.shape.begin() + 1, x.array.shape.end());
+    if (layout != ChannelOrder::automatic && lengths.size() != 3) {
+        throw UserError("/data/layout: is for images with channels, of four dimensions, but " +
+                        x.key + " has " + std::to_string(lengths.size() + 1) + ": leave it out");
+    }
     if (lengths.empty()) return {{1}};
     if (lengths.size() == 1) return {lengths};
     if (lengths.size() == 2) return {{1, lengths[0], lengths[1]}};
@@ -285,10 +289,10 @@ const base::Section<NpzSpec>& NpzSpec::section() {
 }
 
 DataSets make_npz(const NpzSpec& spec, const DataSpec& common, const DataContext&) {
-    const Zip train_file(spec.train);
+    const Zip train_file(named_file(spec.train, "train"));
     const bool own_file = spec.test.has_value();
     std::optional<Zip> other;
-    if (own_file) other.emplace(*spec.test);
+    if (own_file) other.emplace(named_file(*spec.test, "test"));
     const Zip& test_file = own_file ? *other : train_file;
     const Split train = read_split_npz(train_file, "train", own_file, spec.inputs);
     const Split test = read_split_npz(test_file, "test", own_file, spec.inputs);

@@ -121,7 +121,9 @@ private:
 
     // Returns the epochs until gamma * epoch reaches `amount`, plus one.
     static int64_t to_floor(double amount, double gamma) {
-        return gamma > 0 ? static_cast<int64_t>(std::ceil(amount / gamma - 1e-9)) + 1 : 1;
+        if (gamma <= 0) return 1;
+        const double epochs = std::ceil(amount / gamma - 1e-9);
+        return static_cast<int64_t>(std::min(epochs, static_cast<double>(kMostEpochs))) + 1;
     }
 
     int64_t epochs_ = 0, first_change_ = -1;

@@ -45,7 +45,7 @@ public:
         links[self].weight += kept;
         return links;
     }
-    std::vector<Link> out(int i) const override { return in(i); }
+    std::vector<Link> out(int i) const override { return in(i); }  // the matrix is symmetric
 
 private:
     MatrixPtr matrix_;
@@ -159,6 +159,25 @@ const base::Section<ParticipationSpec>& ParticipationSpec::section() {
     return keys;
 }
 
+/// Throws UserError if a matrix of the graph is not symmetric. Checks all matrices that are known
+/// in advance, and the first ones of a sequence without an end.
+void require_symmetric(const Schedule& graph, const std::string& pointer) {
+    constexpr int64_t kFirst = 64;
+    std::vector<Round> rounds = graph.rounds();
+    if (rounds.empty()) {
+        const int64_t period = graph.period();
+        const int64_t count = period > 0 ? std::min(period, kParticipationLongest) : kFirst;
+        for (int64_t t = 0; t < count; ++t) rounds.push_back(graph.at(t));
+    }
+    for (const Round round : rounds) {
+        if (is_symmetric(*graph.matrix(round))) continue;
+        throw base::UserError(pointer +
+                              ": participation needs symmetric matrices (leaving replicas out of a "
+                              "directed graph would bias the average): use an undirected graph "
+                              "such as ring or torus");
+    }
+}
+
 std::unique_ptr<Schedule> make_participation(const ParticipationSpec& spec,
                                              const GraphContext& context,
                                              const std::string& pointer) {
@@ -171,12 +190,12 @@ std::unique_ptr<Schedule> make_participation(const ParticipationSpec& spec,
                               "/graph: changes from graph to graph, which policy slowest does not "
                               "support: use one graph, or the policy random or round_robin");
     }
-    for (int64_t t = 0; t < std::clamp<int64_t>(graph->period(), 1, 64); ++t) {
-        if (is_symmetric(*graph->matrix(graph->at(t)))) continue;
-        throw base::UserError(pointer +
-                              "/graph: participation needs symmetric matrices (leaving "
-                              "replicas out of a directed graph would bias the average): use an "
-                              "undirected graph such as ring or torus");
+    if (plan) {
+        for (size_t k = 0; k < plan->graphs(); ++k) {
+            require_symmetric(plan->graph(k), pointer + "/graph");
+        }
+    } else {
+        require_symmetric(*graph, pointer + "/graph");
     }
     const auto count = std::clamp<int64_t>(std::llround(spec.fraction * n), 1, n);
     if (spec.policy == Policy::slowest) {

@@ -71,6 +71,11 @@ StagedSchedule::Stage StagedSchedule::stage(size_t number) const {
     return stages_.at(number);
 }
 
+size_t StagedSchedule::stage_count() const {
+    const std::lock_guard lock(mutex_);
+    return stages_.size();
+}
+
 size_t StagedSchedule::stage_of(int64_t t) const {
     const std::lock_guard lock(mutex_);
     return stage_at(t);

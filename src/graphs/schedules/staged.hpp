@@ -68,6 +68,7 @@ public:
     /// The stages so far, in order. The first stage begins at iteration 0.
     std::vector<Stage> stages() const;
     Stage stage(size_t number) const;
+    size_t stage_count() const;
     /// Returns the number of the stage that contains iteration t.
     size_t stage_of(int64_t t) const;
     std::string name(size_t graph) const;

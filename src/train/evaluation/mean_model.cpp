@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "train/models/layers/layers.hpp"
+#include "base/random.hpp"
 #include "train/replicas.hpp"
 #include "train/tensors.hpp"
 
@@ -105,15 +105,23 @@ Weights MeanModel::pooled(arena::Rows x) {
 }
 
 Weights MeanModel::recalibrated(arena::Rows x, const data::Dataset& train, int64_t batch_size) {
-    average_parameters(x);
+    const Weights weights = pooled(x);
+    if (!buffer_exchange_) return weights;
     Device& device = replicas_.device();
     const torch::Device torch_device = torch_device_of(device);
-    Weights weights{views(replicas_.layout(), parameters_.rows(), 0, torch_device), {}};
-    if (!buffer_exchange_) return weights;
     const arena::Layout& layout = replicas_.buffer_layout();
-    weights.buffers = views(layout, buffers_.rows(), 0, torch_device);
+    const auto& infos = model_.declaration().buffers;
+    std::vector<double> kept(layout.columns());  // pooled values
+    {
+        const HostRows moved(buffers_.rows(), queue(), "pooled statistics");
+        for (int64_t c = 0; c < layout.columns(); ++c) kept[c] = load(moved.rows(), 0, c);
+    }
+    std::vector<torch::Tensor> others(infos.size());  // buffers that are not BatchNorm's
+    for (size_t k = 0; k < infos.size(); ++k) {
+        if (infos[k].momentum == 0) others[k] = weights.buffers[k].clone();
+    }
 
-    // In training mode a batch moves each buffer b to (1 - m) b + m s, with momentum m and batch
+    // In training mode a batch moves each statistic b to (1 - m) b + m s, with momentum m and batch
     // statistic s. From b = 0 that is m s, which loses no digits however large s is.
     const int64_t batches =
         std::min(kRecalibrationBatches, std::max<int64_t>(1, train.size() / batch_size));
@@ -132,12 +140,24 @@ Weights MeanModel::recalibrated(arena::Rows x, const data::Dataset& train, int64
             },
             [&] {
                 const torch::NoGradGuard no_grad;
-                for (auto& buffer : weights.buffers) buffer.fill_(0.0);
+                for (size_t k = 0; k < infos.size(); ++k) {
+                    torch::Tensor buffer = weights.buffers[k];
+                    infos[k].momentum == 0 ? buffer.copy_(others[k]) : buffer.zero_();
+                }
+                if (model_.declaration().draws) {
+                    const base::Random key(0, base::Purpose::recalibration,
+                                           {static_cast<uint64_t>(b)});
+                    torch::manual_seed(key.key() >> 1);
+                }
                 model_.forward(weights, input_tensor(batch, torch_device), true);
             });
         const HostRows moved(buffers_.rows(), queue(), "statistics of a batch");
-        for (int64_t c = 0; c < layout.columns(); ++c) {
-            statistic[c] = load(moved.rows(), 0, c) / kNormMomentum;
+        for (size_t k = 0; k < infos.size(); ++k) {
+            const arena::Tensor& tensor = layout.tensors()[k];
+            for (int64_t c = tensor.offset; c < tensor.offset + tensor.numel; ++c) {
+                statistic[c] =
+                    infos[k].momentum == 0 ? kept[c] : load(moved.rows(), 0, c) / infos[k].momentum;
+            }
         }
         packed.append(reinterpret_cast<const char*>(statistic.data()),
                       statistic.size() * sizeof(double));

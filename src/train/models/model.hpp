@@ -54,6 +54,8 @@ struct BufferInfo {
     /// Pooled as the mean of variances plus the variance of the means in the buffer before it.
     bool variance;
     torch::Tensor values = {};  ///< The initial values, if they are not all equal to `initial`.
+    /// Momentum m of BatchNorm's running statistics, b <- (1 - m) b + m s; 0 for other buffers.
+    double momentum = 0;
 };
 /// State that belongs to one replica and is never averaged; zero at the start of a text. Dimension
 /// 1 counts samples.

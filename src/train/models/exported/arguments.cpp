@@ -151,6 +151,15 @@ const ExportedArgument* argument_of(const ExportedNode& node, const std::string&
     return nullptr;
 }
 
+std::optional<double> number_of(const ExportedNode& node, const std::string& name) {
+    const ExportedArgument* found = argument_of(node, name);
+    if (found == nullptr || found->list) return std::nullopt;
+    const ExportedItem& item = found->items[0];
+    if (const auto* real = std::get_if<double>(&item)) return *real;
+    if (const auto* whole = std::get_if<int64_t>(&item)) return static_cast<double>(*whole);
+    return std::nullopt;
+}
+
 Operand resolve_argument(const ExportedNode& node, const c10::Argument& argument,
                          const std::string& where) {
     const ExportedArgument* found = argument_of(node, argument.name());

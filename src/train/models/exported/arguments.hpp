@@ -5,6 +5,7 @@
 #include <ATen/core/ivalue.h>
 #include <torch/torch.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,8 @@ bool is_slot(const ExportedItem& item);
 c10::IValue constant_of(const ExportedItem& item);
 /// Returns the argument of this name that the file gives; null if it gives none.
 const ExportedArgument* argument_of(const ExportedNode& node, const std::string& name);
+/// Returns the argument of this name if the file gives a constant number.
+std::optional<double> number_of(const ExportedNode& node, const std::string& name);
 
 /// Returns how an argument of an operator is made: as the file says, or from its default. `where`
 /// names the operator in errors. Throws UserError if the argument is missing or has another type.

@@ -286,7 +286,7 @@ private:
                 refuse("changes the buffer " + file_.eval.inputs[k].name + " in evaluation");
             }
         }
-        const auto add = [&](size_t k, bool variance) {
+        const auto add = [&](size_t k, bool variance, double momentum) {
             const ExportedInput& input = graph.inputs[k];
             if (input.kind != ExportedInput::Kind::buffer || buffers_.contains(input.name)) return;
             const ExportedTensor& tensor = file_.tensor_of(graph, input);
@@ -296,19 +296,20 @@ private:
                        "numbers (BatchNorm needs a momentum that is not None)");
             }
             buffers_[input.name] = declaration_.buffers.size();
-            declaration_.buffer({input.name, tensor.sizes, 0, variance, view_of(tensor).clone()});
+            declaration_.buffer(
+                {input.name, tensor.sizes, 0, variance, view_of(tensor).clone(), momentum});
         };
-        for (const auto& [mean, variance] : facts.statistics) {
+        for (const auto& [mean, variance, momentum] : facts.statistics) {
             if (!facts.written.contains(mean)) continue;
-            add(mean, false);
-            add(variance, true);
+            add(mean, false, momentum);
+            add(variance, true, momentum);
         }
         for (const size_t k : facts.written) {
             if (graph.inputs[k].kind == ExportedInput::Kind::constant) {
                 refuse("changes the constant " + graph.inputs[k].name +
                        " (register it as a buffer)");
             }
-            add(k, false);
+            add(k, false, 0);
         }
     }
 

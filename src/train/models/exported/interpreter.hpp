@@ -18,14 +18,19 @@ namespace dbench::train {
 
 /// The facts about a graph and its inputs. Inputs have the numbers of ExportedGraph::inputs.
 struct GraphFacts {
+    /// The running statistics of a normalisation, and their momentum; 0: it is not a number.
+    struct Statistics {
+        size_t mean, variance;
+        double momentum;
+    };
     std::vector<std::string> unknown;  ///< Operators that LibTorch does not have.
     bool draws = false;                ///< Some operator draws random numbers.
     bool convolves = false;            ///< It has convolutions of images.
     bool reads_strides = false;        ///< Some results depend on the order of tensors in memory.
     std::set<size_t> written;          ///< Inputs that operators change in place.
     std::set<size_t> norms;            ///< Inputs that scale or shift in a normalisation.
-    /// The running mean and variance of each BatchNorm.
-    std::vector<std::pair<size_t, size_t>> statistics;
+    /// The statistics of each BatchNorm.
+    std::vector<Statistics> statistics;
     std::string
         unstacked;  ///< The first operator that vmap is not known to run; "": there is none.
 };

@@ -15,15 +15,6 @@ int value_of(const ExportedNode& node, const char* name) {
     return single ? std::get<Slot>(found->items[0]).index : -1;
 }
 
-std::optional<double> number_of(const ExportedNode& node, const char* name) {
-    const ExportedArgument* found = argument_of(node, name);
-    if (found == nullptr || found->list) return std::nullopt;
-    const ExportedItem& item = found->items[0];
-    if (const auto* real = std::get_if<double>(&item)) return *real;
-    if (const auto* whole = std::get_if<int64_t>(&item)) return static_cast<double>(*whole);
-    return std::nullopt;
-}
-
 bool is_true(const ExportedNode& node, const char* name) {
     const ExportedArgument* found = argument_of(node, name);
     if (found == nullptr || found->list) return false;

@@ -334,7 +334,8 @@ private:
         const int mean = root_of(argument_of(node, "running_mean"));
         const int variance = root_of(argument_of(node, "running_var"));
         if (mean < 0 || variance < 0) return;
-        facts_.statistics.emplace_back(mean, variance);
+        facts_.statistics.push_back({static_cast<size_t>(mean), static_cast<size_t>(variance),
+                                     number_of(node, "momentum").value_or(0)});
         if (!constant_flag(step, trains)) return;
         facts_.written.insert(static_cast<size_t>(mean));
         facts_.written.insert(static_cast<size_t>(variance));

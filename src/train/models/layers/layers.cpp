@@ -138,8 +138,8 @@ torch::Tensor GroupNorm::operator()(const Weights& weights, const torch::Tensor&
 BatchNorm2d::BatchNorm2d(Declaration& d, const std::string& name, int64_t channels, double scale)
     : weight_(d.parameter({member(name, "weight"), {channels}, TensorKind::norm, constant(scale)})),
       bias_(d.parameter({member(name, "bias"), {channels}, TensorKind::norm, constant(0)})),
-      mean_(d.buffer({member(name, "running_mean"), {channels}, 0, false})),
-      variance_(d.buffer({member(name, "running_var"), {channels}, 1, true})) {}
+      mean_(d.buffer({member(name, "running_mean"), {channels}, 0, false, {}, kNormMomentum})),
+      variance_(d.buffer({member(name, "running_var"), {channels}, 1, true, {}, kNormMomentum})) {}
 
 namespace {
 

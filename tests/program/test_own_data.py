@@ -242,7 +242,7 @@ def test_damaged_files_are_refused(dbench):
     x, y = drawn(12)
     mine = dbench.folder / "mine.npz"
     data = {"type": "npz", "train": "mine.npz"}
-    refused(dbench, data, "mine.npz", "cannot be read")
+    refused(dbench, data, "mine.npz", "there is no file")
     np.savez_compressed(mine, x_train=x, y_train=y, x_test=x, y_test=y)
     whole = mine.read_bytes()
     for bytes_ in (b"", b"x" * 100, whole[:-30], whole[:50]):

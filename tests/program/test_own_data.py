@@ -222,12 +222,6 @@ def test_invalid_arrays_are_refused(dbench):
             assert word in told[k]["error"], told[k]
 
 
-def test_a_layout_without_images_is_refused(dbench):
-    np.savez(dbench.folder / "flat.npz", x=RANDOM.normal(size=(12, 5)), y=np.arange(12) % CLASSES)
-    refused(dbench, {"type": "npz", "train": "flat.npz", "test": "flat.npz",
-                     "layout": "channels_last"}, "/data/layout", "leave it out")
-
-
 def test_files_are_found_below_the_folder_of_data(dbench):
     (dbench.folder / "data").mkdir()
     x, y = RANDOM.normal(size=(12, 5)), np.arange(12) % CLASSES

@@ -119,10 +119,6 @@ enum class ChannelOrder : uint8_t { automatic, first, last };
 
 Shape shape_of(const Array& x, ChannelOrder layout) {
     std::vector<int64_t> lengths(x.array.shape.begin() + 1, x.array.shape.end());
-    if (layout != ChannelOrder::automatic && lengths.size() != 3) {
-        throw UserError("/data/layout: is for images with channels, of four dimensions, but " +
-                        x.key + " has " + std::to_string(lengths.size() + 1) + ": leave it out");
-    }
     if (lengths.empty()) return {{1}};
     if (lengths.size() == 1) return {lengths};
     if (lengths.size() == 2) return {{1, lengths[0], lengths[1]}};

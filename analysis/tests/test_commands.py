@@ -153,7 +153,7 @@ def test_a_report_of_one_run_has_the_figures_that_say_something(make, tmp_path):
     (["table", "{five}", "--sort", "step_time"], "times of these runs cannot be compared"),
     (["table", "{five}", "--sort", "all"], "names"),
     (["table", "{five}", "--sort", "name,seed"], "names 2 columns"),
-    (["compare", "{five}", "{five}", "--metric", "all"], "names"),
+    (["compare", "{five}", "{five}", "--metric", "all"], "one metric at a time"),
     (["compare", "{five}", "{five}", "--seed", "-1"], "is negative"),
     (["reproduce", "relaysgd-fig7", "--margin", "1%"], "is for findings"),
     (["report", "{five}", "-o", "{tmp}/page.h5"], "does not end in .html"),

@@ -61,7 +61,7 @@ def declare(parser):
 
 
 def run(arguments) -> int:
-    metric = fields.one(arguments.metric, "--metric")
+    metric = fields.one_metric(arguments.metric, "--metric")
     margin = parse_margin(arguments.margin, metric) if arguments.margin is not None else None
     if not 0 < arguments.alpha < 0.5:
         raise AnalysisError(f"--alpha {arguments.alpha}", "out of range",

@@ -24,7 +24,7 @@ def compare(a: RunSource, b: RunSource, metric: str = "accuracy_mean_model", *,
 
     The outcome prints as `dbench-analyze compare` does: pairs, interval, p, verdict.
     """
-    field = fields.one(metric, "metric")
+    field = fields.one_metric(metric, "metric")
     if not 0 < alpha < 0.5:
         raise AnalysisError(f"alpha {alpha}", "out of range", "give 0 to 0.5, such as 0.05")
     if seed < 0:

@@ -327,12 +327,18 @@ def find(key: str, place: str = "--columns") -> Field:
                         f"{meant}choose from {', '.join(COLUMNS)}, or a JSON pointer into the spec")
 
 
-def one(text: str, place: str) -> Field:
+def one(text: str, place: str, remedy: str = "name one") -> Field:
     """Return the only column of `text`."""
     found = chosen(text, place=place)
     if len(found) != 1:
-        raise AnalysisError(f"{place} {text}", f"names {len(found)} columns", "name one")
+        raise AnalysisError(f"{place} {text}", f"names {len(found)} columns", remedy)
     return found[0]
+
+
+def one_metric(text: str, place: str) -> Field:
+    """Return the only metric of a test."""
+    return one(text, place,
+               "one metric at a time: several tests on the same runs need a correction")
 
 
 def chosen(text: str | None, default=DEFAULT, place: str = "--columns") -> list[Field]:

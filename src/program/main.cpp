@@ -15,6 +15,7 @@
 #include "base/log.hpp"
 #include "base/path_text.hpp"
 #include "comm/transport/launcher.hpp"
+#include "program/abort_job.hpp"
 #include "program/command_line/command_line.hpp"
 #include "program/memory.hpp"
 #include "train/device/device.hpp"
@@ -132,7 +133,7 @@ int command(int argc, char** argv) {
     } catch (const std::exception& error) {
         const bool memory = program::is_out_of_memory(error);
         base::report_error(memory ? program::memory_message(error) : base::reason_of(error));
-        return memory ? base::kExitUser : base::kExitFailed;
+        return memory || program::is_user_error(error) ? base::kExitUser : base::kExitFailed;
     }
 }
 

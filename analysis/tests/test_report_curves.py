@@ -125,8 +125,13 @@ def test_watch_follows_a_run_until_it_ends(make, tmp_path, capsys):
         while not page.exists():
             time.sleep(0.02)
         seen.append(page.read_text())
-        with h5py.File(path, "r+") as file:
-            file.attrs.modify("status", np.array(b"complete", dtype="S16"))
+        for _ in range(100):
+            try:
+                with h5py.File(path, "r+") as file:
+                    file.attrs.modify("status", np.array(b"complete", dtype="S16"))
+                return
+            except OSError:  # the command has not closed the file yet
+                time.sleep(0.02)
 
     ending = threading.Thread(target=end)
     ending.start()

@@ -109,7 +109,7 @@ TEST_CASE("Operations that are never finished have moved when their Exchange is 
 }
 
 TEST_CASE("Rows that no rank has read do not delay the end of an Exchange") {
-    const Environment hurry("DBENCH_TIMEOUT", "2");  // of a rank that would wait for readers
+    const Environment hurry("DBENCH_TIMEOUT", "10");  // of a rank that would wait for readers
     const arena::Layout layout = awkward_layout();
     const DenseSchedule ring = circulant(4, {1, -1});
     for (const std::string& problem : play(2, [&](World& world) -> std::string {

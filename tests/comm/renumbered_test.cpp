@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 
 #include "catch.hpp"
 #include "comm/collective_checks.hpp"
@@ -43,8 +44,12 @@ TEST_CASE("A rank is the process that its slot names") {
 TEST_CASE("Wrong numbers are refused, and the ranks keep theirs") {
     CHECK(play(3, [](World& world) {
               world.renumber({2, 0, 1});
-              CHECK_THROWS(world.renumber({1, 0}));
-              return check_collectives(world);
+              try {
+                  world.renumber({1, 0});
+              } catch (const std::logic_error&) {
+                  return check_collectives(world);
+              }
+              return std::string("two numbers are accepted");
           }) == kFine3);
 }
 

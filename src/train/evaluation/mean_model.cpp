@@ -105,14 +105,18 @@ Weights MeanModel::pooled(arena::Rows x) {
 }
 
 Weights MeanModel::recalibrated(arena::Rows x, const data::Dataset& train, int64_t batch_size) {
-    const Weights weights = pooled(x);
-    if (!buffer_exchange_) return weights;
+    const auto& infos = model_.declaration().buffers;
+    const bool pools =
+        std::ranges::any_of(infos, [](const BufferInfo& info) { return info.momentum == 0; });
+    pools ? static_cast<void>(pooled(x)) : average_parameters(x);
     Device& device = replicas_.device();
     const torch::Device torch_device = torch_device_of(device);
+    Weights weights{views(replicas_.layout(), parameters_.rows(), 0, torch_device), {}};
+    if (!buffer_exchange_) return weights;
     const arena::Layout& layout = replicas_.buffer_layout();
-    const auto& infos = model_.declaration().buffers;
-    std::vector<double> kept(layout.columns());  // pooled values
-    {
+    weights.buffers = views(layout, buffers_.rows(), 0, torch_device);
+    std::vector<double> kept(layout.columns());  // pooled values of buffers that are no statistics
+    if (pools) {
         const HostRows moved(buffers_.rows(), queue(), "pooled statistics");
         for (int64_t c = 0; c < layout.columns(); ++c) kept[c] = load(moved.rows(), 0, c);
     }

@@ -44,8 +44,8 @@ public:
     virtual bool step_of_means(arena::Rows out, std::span<const std::vector<arena::Term>> base,
                                arena::Rows at, arena::Rows gradient, arena::Columns columns,
                                const StepNumbers& numbers, double* squared_update);
-    /// Computes gradient += weight decay times at, in `columns` (whole tensors). Needed only for
-    /// plain SGD under algorithms that compute the direction themselves.
+    /// Computes gradient += weight decay times at, in `columns`, which may begin and end inside
+    /// tensors. Needed only for plain SGD under algorithms that compute the direction themselves.
     virtual void add_decay(arena::Rows gradient, arena::Rows at, arena::Columns columns,
                            arena::Queue& queue);
 };

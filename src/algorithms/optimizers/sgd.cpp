@@ -1,4 +1,6 @@
 // The optimizer sgd.
+#include <algorithm>
+
 #include "algorithms/optimizers/common.hpp"
 
 namespace dbench::algorithms {
@@ -68,14 +70,14 @@ public:
                    arena::Queue& queue) override {
         for (size_t k = 0; k < decay_.size(); ++k) {
             const arena::Columns tensor = layout_.tensors()[k].columns();
-            if (decay_[k] == 0 || tensor.begin < columns.begin || tensor.end > columns.end) {
-                continue;
-            }
+            const arena::Columns both{std::max(tensor.begin, columns.begin),
+                                      std::min(tensor.end, columns.end)};
+            if (decay_[k] == 0 || both.begin >= both.end) continue;
             std::vector<std::vector<arena::Term>> terms;
             for (int64_t i = 0; i < gradient.count; ++i) {
                 terms.push_back({{gradient.at(i, 0), 1.0}, {at.at(i, 0), decay_[k]}});
             }
-            arena::weighted_sums(terms, gradient, tensor, queue);
+            arena::weighted_sums(terms, gradient, both, queue);
         }
     }
 

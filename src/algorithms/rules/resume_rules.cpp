@@ -18,7 +18,8 @@ Finding check_resumed_links(const Facts& f) {
     const auto change = change_of_replicas(f);
     if (!change || f.traits.replica_change != ReplicaChange::never) return {};
     return Problem{"/replicas",
-                   *change + " with " + f.algorithm + ", which stores messages of its neighbours",
+                   *change + " with " + f.algorithm +
+                       ", which stores messages of its neighbours or sums of them",
                    "set /replicas back"};
 }
 

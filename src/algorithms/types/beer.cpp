@@ -143,7 +143,7 @@ AlgorithmEntry beer_entry() {
             {.sequences = false,
              .optimizer = OptimizerNeed::plain_sgd,
              .messages = Messages::coded,
-             .replica_change = ReplicaChange::multiples,  // mean(V) = mean(followed)
+             .replica_change = ReplicaChange::never,  // `mixed` = W times the public copies
              .bias = Bias::vanishes,
              .tracker = "algorithm/tracker"}};
 }
@@ -155,7 +155,7 @@ AlgorithmEntry motef_entry() {
             {.sequences = false,
              .optimizer = OptimizerNeed::plain_sgd,
              .messages = Messages::coded,
-             .replica_change = ReplicaChange::multiples,  // mean(V) = mean(followed)
+             .replica_change = ReplicaChange::never,  // `mixed` = W times the public copies
              .mean = MeanRule::none,
              .bias = Bias::vanishes,
              .plain_alone = false}};

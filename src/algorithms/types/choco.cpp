@@ -146,7 +146,8 @@ public:
         step.probe.averaged(step.x);
     }
     Sent sent(int64_t t, graphs::Round round) const override {
-        return messages_sent(round, t > 0 ? 1 : 0);
+        if (t == 0) return {};
+        return messages_sent(round, 1);
     }
 
 private:
@@ -177,7 +178,9 @@ AlgorithmEntry choco_entry() {
     return {"choco",
             "compressed differences from public copies (CHOCO-SGD)",
             make_choco,
-            {.sequences = false, .messages = Messages::coded},
+            {.sequences = false,
+             .messages = Messages::coded,
+             .replica_change = ReplicaChange::never},  // mixed_public = W times the public copies
             {.schedule = schedule_choco}};
 }
 
@@ -187,6 +190,7 @@ AlgorithmEntry adagossip_entry() {
             make_adagossip,
             {.sequences = false,
              .messages = Messages::coded,
+             .replica_change = ReplicaChange::never,
              .mean = MeanRule::none,
              .bias = Bias::none}};
 }

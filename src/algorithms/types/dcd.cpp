@@ -56,6 +56,7 @@ AlgorithmEntry dcd_entry() {
             {.sequences = false,
              .one_start = true,
              .messages = Messages::coded,
+             .replica_change = ReplicaChange::never,  // `mixed` = W times the public copies
              .mean = MeanRule::none,
              .bias = Bias::none,
              .plain_alone = false}};

@@ -79,6 +79,7 @@ AlgorithmEntry quantized_push_sum_entry() {
             {.graph = GraphNeed::column_stochastic,
              .sequences = false,
              .messages = Messages::coded,
+             .replica_change = ReplicaChange::never,  // mixed_public = A times the public copies
              .weight = "algorithm/weight"}};
 }
 

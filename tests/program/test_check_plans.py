@@ -35,6 +35,27 @@ def test_planned_ranks_are_as_started_ranks(dbench, changes):
     assert "4, 2 replicas on the rank with the most" in dbench("check", spec, "--ranks", 4).stdout
 
 
+LOCAL = {"algorithm": {"type": "local_sgd", "period": 8, "start": {"iterations": 100}},
+         "length": {"iterations": 6400}}
+
+
+@pytest.mark.parametrize("changes, share, tolerance", [
+    ({"algorithm": {"type": "diloco", "period": 500}}, 1 / 500, 1e-9),
+    ({**LOCAL}, (100 + 6300 / 8) / 6400, 0.05),
+    ({"algorithm": "powergossip"}, None, None)], ids=["diloco", "post-local", "powergossip"])
+def test_bytes_per_step_are_those_of_an_average_iteration(dbench, changes, share, tolerance):
+    """The first exchange of a long period counts, and so do all messages of a run that changes."""
+    changes = {"implementation": None, "graph": "ring", **changes}
+    found = checked(dbench, dbench.spec(changes))["bytes_per_step"]
+    every = checked(dbench, dbench.spec({**changes, "algorithm": "dsgd"}))["bytes_per_step"]
+    if share:
+        assert found == pytest.approx(share * every, rel=tolerance)
+    else:   # vectors of the two sides of a matrix travel in turn
+        run = dbench.run(dbench.spec(changes, length={"iterations": 5}))
+        with h5py.File(run) as file:
+            assert found == pytest.approx(file["iterations/bytes_sent"][1:].mean(), rel=1e-9)
+
+
 def test_impossible_ranks_are_refused(dbench):
     spec = dbench.spec(replicas=4)
     assert "replicas" in dbench("check", spec, "--ranks", 5, expect=2).stderr

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
+#include <set>
 
 #include "algorithms/asynchronous/rank_peers.hpp"
 #include "arena/tree.hpp"
@@ -25,22 +27,42 @@ int64_t link_messages(const graphs::Schedule& schedule, graphs::Round round,
     return count;
 }
 
-// Computes the mean bytes sent per step and the largest number of bytes received in one round, over
-// one period or over as many iterations spread across the run.
+/// Returns iterations that represent the run: those of whole periods if the schedule repeats, else
+/// iterations spread over the run at uneven distances, so that no period of the algorithm's own
+/// hides others. Iteration 0 is left out of longer runs, because some algorithms send more in it.
+std::vector<int64_t> representative_iterations(int64_t iterations, int64_t period) {
+    constexpr int64_t kLeast = 64, kMost = 4096, kSpread = 1024;
+    std::vector<int64_t> chosen;
+    if (period > 0 && period <= kMost) {
+        const int64_t periods = (kLeast + period - 1) / period;
+        for (int64_t t = 1; t <= periods * period; ++t) chosen.push_back(t);
+        return chosen;
+    }
+    const int64_t span = period > 0 ? std::min(period, iterations - 1) : iterations - 1;
+    const int64_t count = std::clamp<int64_t>(span, 1, kSpread);
+    for (int64_t k = 0; k < count; ++k) {
+        double whole;
+        const double offset = std::modf(static_cast<double>(k) * std::numbers::phi, &whole);
+        const double at = (static_cast<double>(k) + offset) / static_cast<double>(count);
+        chosen.push_back(
+            std::min(iterations - 1, 1 + static_cast<int64_t>(at * static_cast<double>(span))));
+    }
+    return chosen;
+}
+
+// Computes the mean bytes sent per step and the largest number of bytes received in one round.
 void estimate_exchange(const EstimateInputs& run, Estimates& e) {
-    constexpr int64_t kSample = 64;
-    const int64_t iterations = run.plan.iterations;
     const algorithms::Algorithm& algorithm = run.stepper.algorithm();
     const graphs::Schedule* schedule = run.stepper.schedule();
-    const int64_t period = schedule ? schedule->period() : 1;
-    const int64_t rounds = std::min(kSample, period > 0 ? period : iterations);
+    const std::vector<int64_t> iterations =
+        representative_iterations(run.plan.iterations, schedule ? schedule->period() : 1);
+    std::set<uint64_t> seen;  // Matrices of examined rounds.
     e.link_message_bytes = algorithm.link_message_bytes();
-    for (int64_t k = 0; k < rounds; ++k) {
-        const int64_t t = period > 0 ? k : k * iterations / rounds;
+    for (const int64_t t : iterations) {
         const graphs::Round round = run.stepper.round(t);
-        // t + 1: messages that only the first iteration sends are left out of the mean.
         e.bytes_per_step +=
-            run.stepper.bytes_of(algorithm.sent(t + 1, round)) / static_cast<double>(rounds);
+            run.stepper.bytes_of(algorithm.sent(t, round)) / static_cast<double>(iterations.size());
+        if (!seen.insert(round.matrix).second || seen.size() > 64) continue;
         if (run.combination.traits.keeps_received_rows) {
             e.received_bytes = std::max(
                 e.received_bytes, comm::receive_bytes(*schedule, round, run.placement, run.layout,

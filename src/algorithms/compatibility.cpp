@@ -35,8 +35,17 @@ const std::vector<Rule>& compatibility_rules() {
 }
 
 bool sums_suit(const Traits& traits, const MatrixFacts& matrix) {
-    if (traits.graph == GraphNeed::column_stochastic) return matrix.column_sums;
-    return traits.graph == GraphNeed::none || (matrix.row_sums && matrix.column_sums);
+    switch (traits.graph) {
+        case GraphNeed::none:
+        case GraphNeed::tree:
+            return true;  // Weights are not used.
+        case GraphNeed::column_stochastic:
+            return matrix.column_sums;
+        case GraphNeed::doubly_stochastic:
+        case GraphNeed::symmetric:
+            break;
+    }
+    return matrix.row_sums && matrix.column_sums;
 }
 
 std::string Problem::text() const {
@@ -102,7 +111,10 @@ Facts facts_of(const AlgorithmEntry& entry, const Json& algorithm) {
     Facts facts;
     facts.algorithm = entry.name;
     facts.traits = traits_of(entry, algorithm);
-    facts.own_momentum = algorithm.contains("beta");
+    const std::string base = algorithm.contains("base") ? "/base" : "";  // SlowMo's base algorithm
+    if (algorithm.contains(Json::json_pointer(base + "/beta"))) {
+        facts.momentum_key = "/algorithm" + base + "/beta";
+    }
     return facts;
 }
 

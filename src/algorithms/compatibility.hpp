@@ -123,7 +123,7 @@ struct ResumeFacts {
 struct Facts {
     std::string algorithm = {};
     Traits traits = {};
-    bool own_momentum = false;  ///< The algorithm has a key `beta`.
+    std::string momentum_key;  ///< Pointer to the momentum among the algorithm's keys, or empty.
 
     std::optional<bool> graph_given = {};  ///< The spec names a graph.
     std::optional<OptimizerFacts> optimizer = {};

@@ -29,7 +29,7 @@ enum class ReplicaChange : uint8_t {
     /// Multiples and divisors, so that every replica is copied or merged equally often: an
     /// invariant mean(state) = ... over replicas must hold.
     multiples,
-    never  ///< State belongs to single links between neighbours.
+    never  ///< State belongs to links between neighbours, or is a sum over them with the run's W.
 };
 
 /// How the mean over replicas moves in one iteration with plain SGD, for every doubly stochastic W.
@@ -72,7 +72,8 @@ struct Traits {
     bool repeats_averaging = false;
 
     // State and memory.
-    /// Whole received rows stay in memory while the gradient is computed (combine_while_adapt).
+    /// Whole received rows stay in memory while gradients are computed (combine_while_adapt,
+    /// averaging that is hidden behind local steps).
     bool keeps_received_rows = false;
     ReplicaChange replica_change = ReplicaChange::any;
 

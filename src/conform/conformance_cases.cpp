@@ -191,18 +191,14 @@ std::vector<ConformanceCase> conformance_cases(const std::string& algorithm) {
         names.push_back(row.name);
         if (!algorithm.empty() && row.name != algorithm) continue;
         const auto found = forms().find(row.name);
-        // SlowMo's paper starts all replicas at one point; centralized never brings different
-        // starts together.
-        const bool no_graph = row.traits.graph == algorithms::GraphNeed::none;
         std::vector<Form> own = found == forms().end() ? std::vector<Form>{{"{}"}} : found->second;
         own.push_back({own.front().algorithm, kDecayOfWeights, true, own.front().message});
         for (const Form& form : own) {
             Json spec = Json::parse(form.algorithm);
             spec["type"] = row.name;
             const auto facts = algorithms::facts_of(row, resolved_algorithm(spec, row));
-            const bool same = no_graph || facts.traits.one_start;
-            out.push_back({std::move(spec), Json::parse(form.optimizer), &row, form.promised, same,
-                           nullptr, Json::parse(form.message)});
+            out.push_back({std::move(spec), Json::parse(form.optimizer), &row, form.promised,
+                           facts.traits.one_start, nullptr, Json::parse(form.message)});
         }
     }
     if (out.empty()) {

@@ -224,8 +224,7 @@ private:
 bool is_slowmo_base(const Json& base) {
     const std::string type = base.at("type").get<std::string>();
     if (type == "dsgd") return base.at("order") == "adapt_then_combine";
-    return type == "local_sgd" || type == "averaged_momentum" || type == "decentlam" ||
-           type == "qg_dsgdm";
+    return type == "local_sgd" || type == "averaged_momentum" || type == "qg_dsgdm";
 }
 
 }  // namespace

@@ -128,9 +128,17 @@ TEST_CASE("Traits follow from keys") {
           Messages::rows);
     CHECK_FALSE(traits_of_keys(R"("sgp")").keeps_received_rows);
     CHECK(traits_of_keys(R"({"type": "sgp", "order": "awc"})").keeps_received_rows);
+    CHECK(traits_of_keys(R"("cocod_sgd")").keeps_received_rows);
+    CHECK(traits_of_keys(R"("overlap_local_sgd")").keeps_received_rows);
+    CHECK_FALSE(traits_of_keys(R"("diloco")").keeps_received_rows);
+    CHECK(traits_of_keys(R"({"type": "diloco", "delay": 1})").keeps_received_rows);
     CHECK_FALSE(traits_of_keys(R"("relaysgd")").one_start);
+    CHECK(traits_of_keys(R"({"type": "relaysgd", "form": "grad"})").one_start);
     CHECK(traits_of_keys(R"({"type": "relaysgd", "missing": "start"})").one_start);
     CHECK(traits_of_keys(R"({"type": "feddkd", "temperature": 3})").temperature == 3);
+    const char* over_qg = R"({"type": "slowmo", "base": "qg_dsgdm"})";
+    CHECK(traits_of_keys(over_qg).optimizer == OptimizerNeed::plain_sgd);
+    CHECK(traits_of_keys(R"("slowmo")").optimizer == OptimizerNeed::any);
 }
 
 TEST_CASE("Schedules follow from keys") {

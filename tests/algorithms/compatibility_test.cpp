@@ -44,7 +44,7 @@ Change with(const char* algorithm) {
         const Facts other = facts_about(algorithm);
         f.algorithm = other.algorithm;
         f.traits = other.traits;
-        f.own_momentum = other.own_momentum;
+        f.momentum_key = other.momentum_key;
     };
 }
 
@@ -83,6 +83,9 @@ const std::vector<Example>& examples() {
         {"momentum", "d2",
          [](Facts& f) { f.optimizer = OptimizerFacts{.type = "sgd", .momentum = true}; },
          [](Facts& f) { f.optimizer->momentum = false; }, "/optimizer/momentum", "remove it"},
+        {"momentum", R"({"type": "slowmo", "base": "qg_dsgdm"})",
+         [](Facts& f) { f.optimizer = OptimizerFacts{.type = "sgd", .momentum = true}; },
+         with("slowmo"), "/optimizer/momentum", "set /algorithm/base/beta instead"},
         {"momentum", "decentlam",
          [](Facts& f) { f.optimizer = OptimizerFacts{.type = "sgd", .momentum = true}; },
          with("dsgd"), "/optimizer/momentum", "set /algorithm/beta"},
@@ -256,6 +259,13 @@ const std::vector<Example>& examples() {
          [](Facts& f) { f.profiles_after = false; }, "/profile/after", "no moment"},
         {"resumed links", "powergossip", resumes(4, 8), resumes(4, 4), "/replicas",
          "stores messages of its neighbours"},
+        {"resumed links", "choco", resumes(4, 8), with("ecd"), "/replicas", "or sums of them"},
+        {"resumed links", "adagossip", resumes(4, 8), with("ecd"), "/replicas", "or sums of them"},
+        {"resumed links", "dcd", resumes(4, 8), with("ecd"), "/replicas", "or sums of them"},
+        {"resumed links", "beer", resumes(4, 8), with("ecd"), "/replicas", "or sums of them"},
+        {"resumed links", "motef", resumes(4, 8), with("ecd"), "/replicas", "or sums of them"},
+        {"resumed links", "quantized_push_sum", resumes(4, 8), with("ecd"), "/replicas",
+         "or sums of them"},
         {"resumed means", "d2", resumes(4, 6), resumes(4, 8), "/replicas", "such as 8"},
         {"resumed texts", "dsgd",
          [](Facts& f) {

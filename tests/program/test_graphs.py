@@ -206,6 +206,15 @@ def test_bad_schedules(dbench):
     assert not list(dbench.folder.glob("**/*.h5"))
 
 
+def test_osgp_refuses_a_replica_that_keeps_no_weight(dbench):
+    """Its weight would be 0 until the first delayed message arrives."""
+    (dbench.folder / "W.txt").write_text("0 1 0.5\n0.5 0 0.5\n0.5 0 0\n")
+    changes = {"replicas": 3, "graph": {"type": "file", "path": "W.txt"}, "implementation": None}
+    late = dbench("check", dbench.spec(changes, algorithm="osgp"), expect=2).stderr
+    assert "/graph: replica 0 gives itself the weight 0 in iteration 0" in late
+    dbench("check", dbench.spec(changes, algorithm={"type": "osgp", "tau": 0}))
+
+
 def test_check_shows_the_plan_and_warns_where_it_never_changes(dbench):
     spec = dbench.spec(CNN, graph={"type": "ada", "k0": 6, "gamma_k": 2},
                        evaluate={"every": None, "replicas": 1})

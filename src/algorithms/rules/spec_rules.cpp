@@ -39,13 +39,14 @@ Finding check_optimizer_type(const Facts& f) {
 Finding check_momentum(const Facts& f) {
     if (!f.optimizer || f.traits.optimizer == OptimizerNeed::any) return {};
     if (!f.optimizer->momentum) return {};
+    const bool own = !f.momentum_key.empty();
     return Problem{
         "/optimizer/momentum",
         "must be 0 with " + f.algorithm + " (" +
-            (f.own_momentum ? "it has its own momentum"
-                            : "it computes its direction from gradients, not from momenta") +
+            (own ? "it has its own momentum"
+                 : "it computes its direction from gradients, not from momenta") +
             ")",
-        std::string(f.own_momentum ? "set /algorithm/beta instead" : "remove it") +
+        std::string(own ? "set " + f.momentum_key + " instead" : "remove it") +
             ", or choose dsgd, which accepts it" +
             (f.algorithm == "qg_dsgdm" ? "" : ", or qg_dsgdm, which has /algorithm/beta instead")};
 }

@@ -7,9 +7,12 @@
 // ones, which answer, so that replicas never wait in a circle. That requires a bipartite graph. Our
 // choice works for any graph: of two replicas the one with the lower number is active. A replica
 // that draws a neighbour with a lower number requests no averaging. A replica that is requested
-// answers at once, or waits for a replica with a higher number only, so there is no circle. On
-// average n / 2 pairs average in n turns, as in the paper's code; on a matching every pair averages
-// once per round. Neighbours are drawn in proportion to their weights in W (paper: uniformly).
+// answers at once, or waits for a replica with a higher number only, so there is no circle.
+// Neighbours are drawn in proportion to their weights in W (paper: uniformly). If both replicas of
+// a pair draw each other equally often, as on graphs whose replicas have equally many neighbours,
+// n / 2 pairs average in n turns on average, as in the paper's code; on a matching every pair
+// averages once per round. On other graphs the number depends on the numbering: on a star, 1 pair
+// averages in n turns if the hub is replica 0, and n - 1 pairs if the hub has the highest number.
 //
 // * State: x and the snapshot of each replica.
 // * Sends: one row in each direction per averaging, while the gradient is computed (between

@@ -63,7 +63,7 @@ AlgorithmEntry cocod_sgd_entry() {
     return {"cocod_sgd",
             "local steps while the previous parameters are averaged (CoCoD-SGD)",
             make_cocod_sgd,
-            {},
+            {.keeps_received_rows = true},
             {.schedule = after_local_steps}};
 }
 

@@ -180,6 +180,10 @@ std::unique_ptr<graphs::Schedule> schedule_diloco(const DiLoCoSpec& spec,
         spec.delay);
 }
 
+void refine_diloco(const DiLoCoSpec& spec, Traits& traits) {
+    traits.keeps_received_rows = spec.delay > 0;
+}
+
 void check_turns(const DiLoCoSpec& spec, const std::string& pointer) {
     const int64_t period = spec.period, parts = spec.fragments;
     if (spec.gpus_per_node > 1 && (parts > 1 || spec.delay > 0)) {
@@ -208,7 +212,7 @@ AlgorithmEntry diloco_entry() {
             "local steps, then an outer Nesterov step on the mean change",
             make_diloco,
             {.mean = MeanRule::none, .bias = Bias::none, .plain_alone = false},
-            {.schedule = schedule_diloco, .check = check_turns}};
+            {.schedule = schedule_diloco, .check = check_turns, .refine = refine_diloco}};
 }
 
 }  // namespace dbench::algorithms

@@ -11,10 +11,11 @@
 //
 // * State: w, and the sums O x and O w in flight. Scratch for the message and A x.
 // * Sends: one row and 8 bytes per neighbour and iteration, during forward and backward.
-// * Requires: a column-stochastic matrix.
+// * Requires: a column-stochastic matrix; in the first tau iterations its diagonal is positive.
 
 #include "algorithms/entries.hpp"
 #include "algorithms/push_sum.hpp"
+#include "base/error.hpp"
 
 namespace dbench::algorithms {
 namespace {
@@ -36,7 +37,9 @@ const base::Section<OsgpSpec>& OsgpSpec::section() {
 class Osgp final : public PushSum {
 public:
     Osgp(const AlgorithmContext& context, int64_t tau)
-        : PushSum(context.schedule), schedule_(*context.schedule), tau_(tau) {}
+        : PushSum(context.schedule), schedule_(*context.schedule), tau_(tau) {
+        for (int64_t t = 0; t < tau_; ++t) require_own_shares(t);
+    }
 
     void declare(arena::StateTable& state) override {
         PushSum::declare(state);
@@ -86,6 +89,17 @@ public:
     }
 
 private:
+    // Until the first messages arrive, a replica has only what it keeps itself: with a share of 0
+    // its weight would be 0, by which its parameters are divided.
+    void require_own_shares(int64_t t) const {
+        for (int replica = 0; replica < schedule_.size(); ++replica) {
+            if (own_share(schedule_.at(t), replica) > 0) continue;
+            throw base::UserError("/graph: replica " + std::to_string(replica) +
+                                  " gives itself the weight 0 in iteration " + std::to_string(t) +
+                                  ", before the first delayed messages arrive, so that osgp would "
+                                  "divide by 0: give W a positive diagonal, or choose sgp");
+        }
+    }
     double own_share(graphs::Round round, int64_t replica) const {
         for (const graphs::Link& link : schedule_.in(round, static_cast<int>(replica))) {
             if (link.peer == replica) return link.weight;

@@ -85,7 +85,10 @@ AlgorithmEntry overlap_local_sgd_entry() {
         "overlap_local_sgd",
         "local steps, pulled towards an anchor that is averaged during them (Overlap Local-SGD)",
         make_overlap_local_sgd,
-        {.divides_by_lr = true, .mean = MeanRule::none, .plain_alone = false},
+        {.divides_by_lr = true,
+         .keeps_received_rows = true,
+         .mean = MeanRule::none,
+         .plain_alone = false},
         {.schedule = after_local_steps}};
 }
 

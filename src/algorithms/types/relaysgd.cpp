@@ -272,7 +272,8 @@ void check_missing(const RelaySgdSpec& spec, const std::string& pointer) {
 }
 
 void refine_relaysgd(const RelaySgdSpec& spec, Traits& traits) {
-    traits.one_start = spec.begins_with_start;
+    // Updates alone never bring different starts together.
+    traits.one_start = spec.begins_with_start || !spec.model;
 }
 
 }  // namespace

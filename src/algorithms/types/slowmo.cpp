@@ -4,7 +4,8 @@
 //     x_a = mean_j x_j;   u <- beta u + (x_0 - x_a) / lr;   x_0 <- x_0 - alpha lr u;   x_i <- x_0
 //
 // lr is the learning rate of the last inner step. In these iterations the mean replaces the base
-// algorithm's W. x_0 is the same on all replicas. The base algorithm keeps its state.
+// algorithm's W. x_0 is the same on all replicas, apart from rounding if messages have 16 bits. The
+// base algorithm keeps its state.
 //
 // * State: x_0 and u, and the base algorithm's state.
 // * Sends: the base algorithm's rows, and an all-reduce every H iterations.
@@ -112,7 +113,11 @@ std::unique_ptr<graphs::Schedule> schedule_slowmo(const SlowMoSpec& spec,
 }
 
 void refine_slowmo(const SlowMoSpec& spec, Traits& traits) {
-    traits.keeps_received_rows = traits_of(entry_of(spec.base), spec.base).keeps_received_rows;
+    const Traits base = traits_of(entry_of(spec.base), spec.base);
+    traits.optimizer = base.optimizer;
+    traits.messages = base.messages;
+    traits.keeps_received_rows = base.keeps_received_rows;
+    traits.replica_change = base.replica_change;
 }
 
 }  // namespace

@@ -30,9 +30,9 @@ inline uint64_t join_names(PartName of) {
     }
     const uint64_t rest = number - (uint64_t{1} << z);
     return (((of.name << z) | rest) << (z + 1)) | (uint64_t{1} << z);
-    /// Decodes a number that join_names() returned.
 }
 
+/// Decodes a number that join_names() returned.
 inline PartName split_name(uint64_t joined) {
     DBENCH_EXPECT(joined != 0);
     const int z = std::countr_zero(joined);

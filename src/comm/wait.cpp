@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -53,9 +54,12 @@ double seconds_from_environment(const char* name, double standard) {
     return seconds;
 }
 
-/// True if a signal asked this rank to stop, and a wait that began at `start` has gone on for
-/// longer than `stop_timeout` since then.
+std::atomic<bool> stop_agreed = false;
+
+/// True if a signal asked this rank to stop, not all ranks have agreed to stop, and a wait that
+/// began at `start` has gone on for longer than `stop_timeout` since the signal.
 bool stop_deadline_passed(double start, double now) {
+    if (stop_agreed) return false;
     const double signal_time = base::first_signal_time();
     return now > signal_time && now - std::max(start, signal_time) > stop_timeout();
 }
@@ -78,6 +82,7 @@ std::string to_text(const std::vector<int>& ranks) {
 
 double timeout() { return seconds_from_environment("DBENCH_TIMEOUT", 600); }
 double stop_timeout() { return seconds_from_environment("DBENCH_STOP_TIMEOUT", 60); }
+void note_stop_agreed() { stop_agreed = true; }
 
 void Backoff::pause() {
     if (sleep_us_ == 0) {

@@ -40,6 +40,10 @@ double timeout();
 /// environment variable DBENCH_STOP_TIMEOUT, 60 by default. Throws UserError as `timeout` does.
 double stop_timeout();
 
+/// Ends the limit `stop_timeout`: all ranks have agreed to stop, so that later waits, such as that
+/// for the last checkpoint, have the ordinary deadline.
+void note_stop_agreed();
+
 /// Returns "rank 3" or "ranks 0, 2". Of more than 16 ranks it names the first 16 and says how many
 /// others there are.
 std::string to_text(const std::vector<int>& ranks);
@@ -64,7 +68,7 @@ struct Wait {
 };
 
 /// Polls until `done` returns true. Throws Stalled after the deadline, or if a signal asked to stop
-/// and the other ranks did not answer within `stop_timeout`. Passes on exceptions of `done`,
+/// and the ranks did not agree on it within `stop_timeout`. Passes on exceptions of `done`,
 /// `check_failures` and `diagnose_stall`.
 void wait(const Wait& wait);
 

@@ -123,4 +123,24 @@ TEST_CASE("A pause ends when another rank has failed, or with a signal") {
     CHECK(ended.exit_status == 7);
 }
 
+TEST_CASE("The limit after a signal ends when all ranks have agreed to stop") {
+    const auto waits_after_signal = [](bool agreed) {
+        return base::in_child([=] {
+            setenv("DBENCH_STOP_TIMEOUT", "0.05", 1);
+            base::catch_signals();
+            std::raise(SIGUSR1);
+            if (agreed) note_stop_agreed();
+            const double end = base::now() + 0.3;
+            try {
+                wait(wait_for([=] { return base::now() > end; }, 60));
+            } catch (const Stalled&) {
+                return 5;
+            }
+            return 4;
+        });
+    };
+    CHECK(waits_after_signal(false).exit_status == 5);
+    CHECK(waits_after_signal(true).exit_status == 4);
+}
+
 }  // namespace dbench::comm

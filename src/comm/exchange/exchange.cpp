@@ -225,9 +225,10 @@ Exchange::~Exchange() {
 std::vector<std::shared_ptr<OperationInFlight>> Exchange::Impl::in_flight() {
     auto pending = world_impl.engine.in_flight();  // may include collectives
     std::erase_if(pending, [](const auto& each) {
-        return !dynamic_cast<const MixingOperation*>(each.get()) &&
-               !dynamic_cast<const DeliveryOperation*>(each.get()) &&
-               !dynamic_cast<const TransferOperation*>(each.get());
+        // The progress thread may not have removed an operation yet that it has just ended.
+        return each->done() || (!dynamic_cast<const MixingOperation*>(each.get()) &&
+                                !dynamic_cast<const DeliveryOperation*>(each.get()) &&
+                                !dynamic_cast<const TransferOperation*>(each.get()));
     });
     return pending;
 }

@@ -7,13 +7,13 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <sstream>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "comm/read_in_place.hpp"
 #include "comm/world/world.hpp"
 
 namespace dbench::comm {
@@ -52,7 +52,7 @@ size_t segment_size(int64_t bytes) {
 /// Maps a segment; a large one at a multiple of a huge page. Returns null and sets errno on
 /// failure.
 char* map(int file, size_t size, int protection) {
-    const size_t slack = size < kHugePage ? 0 : kHugePage;
+    const size_t slack = size < 2 * kHugePage ? 0 : kHugePage;
     void* const room = mmap(nullptr, size + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (room == MAP_FAILED) return nullptr;
     char* const begin = static_cast<char*>(room);
@@ -107,16 +107,6 @@ std::vector<std::vector<int>> sharing_hosts(const std::vector<std::string>& name
         if (ranks.size() < 2) return {};
     }
     return hosts;
-}
-
-/// Reads the environment variable DBENCH_READ_IN_PLACE. Throws UserError.
-bool disabled_by_environment() {
-    const char* const text = std::getenv("DBENCH_READ_IN_PLACE");
-    if (!text || !*text || std::strcmp(text, "1") == 0) return false;
-    if (std::strcmp(text, "0") == 0) return true;
-    throw base::UserError("DBENCH_READ_IN_PLACE=" + std::string(text) +
-                          " is neither 0 (messages everywhere) nor 1 (ranks of a host read "
-                          "neighbours' rows in place, the default)");
 }
 
 }  // namespace
@@ -188,7 +178,7 @@ HostMemory::HostMemory(World& world)
     if (world.size() == 1) return;
     BoardHandle mine;
     std::string problem;
-    const bool off = disabled_by_environment();
+    const bool off = reading_in_place_disabled();
     if (!off) {
         try {
             own_ = make_segment(sizeof(Board));

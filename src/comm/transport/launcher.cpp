@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "comm/read_in_place.hpp"
 #include "comm/transport/local_transports.hpp"
 #include "comm/transport/mpi_transports.hpp"
 #include "comm/versions.hpp"
@@ -91,6 +92,7 @@ bool launched_by_mpi() {
 Membership launch() {
     timeout();  // throws now if the environment is wrong, before MPI starts
     stop_timeout();
+    static_cast<void>(reading_in_place_disabled());
     if (!launched_by_mpi()) {
         refuse_if_unconnected();
         return alone();

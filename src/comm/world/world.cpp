@@ -18,7 +18,7 @@
 namespace dbench::comm {
 namespace {
 
-constexpr double kGraceSeconds = 5;  // for reports and for the end after a failure
+constexpr double kGraceSeconds = 5;  // for the end after a failure
 
 /// The answer of a barrier: the ranks learn only that all have called it.
 std::string empty_answer(const std::vector<std::string>&) { return ""; }
@@ -212,7 +212,10 @@ void World::report_failure(const std::string& message, bool user_error) {
     impl_->failed = true;
     if (rank() == 0) return;
     try {
-        impl_->control_messages.report_failure((user_error ? 'u' : 'r') + message, kGraceSeconds);
+        // Rank 0 reads the report between two steps of its work, records it in the result file and
+        // ends the job. Only if it does not, this rank ends the job.
+        const double seconds = std::max(kGraceSeconds, std::min(stop_timeout(), timeout()));
+        impl_->control_messages.report_failure((user_error ? 'u' : 'r') + message, seconds);
     } catch (const std::exception& error) {
         base::warn(error.what());
     }

@@ -82,8 +82,9 @@ public:
     /// Returns the CPU time of the thread that moves messages; 0 if there is none.
     double progress_seconds();
 
-    /// Reports to rank 0 that this rank failed, and why; then waits a few seconds so that rank 0
-    /// can close the result file. `user_error`: the cause is a UserError, such as a damaged file.
+    /// Reports to rank 0 that this rank failed, and why; then waits so that rank 0 can close the
+    /// result file: up to stop_timeout(), because rank 0 reads the report only between two steps of
+    /// its work. `user_error`: the cause is a UserError, such as a damaged file.
     void report_failure(const std::string& message, bool user_error = false);
     /// On rank 0: throws PeerFailure if another rank has reported a failure. Cheap; called once per
     /// iteration.

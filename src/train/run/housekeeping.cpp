@@ -10,6 +10,7 @@
 #include "base/signals.hpp"
 #include "base/trace.hpp"
 #include "comm/failures.hpp"
+#include "comm/wait.hpp"
 
 namespace dbench::train {
 
@@ -131,6 +132,7 @@ void Housekeeping::completed(int64_t completed) {
 }
 
 std::string Housekeeping::end_early(int64_t completed) {
+    comm::note_stop_agreed();
     parts_.stepper.exchange().drain();  // Messages that were sent ahead.
     records_.settle();
     if (const std::string obstacle = parts_.observer.settle(); !obstacle.empty()) {

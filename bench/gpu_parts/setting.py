@@ -174,9 +174,10 @@ class Setting:
             raise Stop(REFUSED if done.returncode == USER else FAILED, reason(done))
         return done
 
-    def run(self, name, spec, *words, ranks=1):
-        """Run a spec and return the path of its result file. Raise Stop if it fails."""
-        self.end(self.start(name, spec, *words, ranks=ranks))
+    def run(self, name, spec, *words, ranks=1, most=300):
+        """Run a spec and return the path of its result file. Raise Stop if it fails, or takes more
+        than `most` seconds."""
+        self.end(self.start(name, spec, *words, ranks=ranks), most)
         return self.output(name)
 
     @cached_property

@@ -89,7 +89,7 @@ class Study:
         begun = time.monotonic()
         path = self.setting.run(
             name, self.spec(implementation, seed, plan["epochs"], plan["every"]),
-            "--resume" if self.setting.resume else "--overwrite")
+            "--resume" if self.setting.resume else "--overwrite", most=float("inf"))
         # A run that the end of a call interrupted has left a checkpoint.
         shutil.rmtree(f"{path}.checkpoints", ignore_errors=True)
         with steps.h5py.File(path) as file:

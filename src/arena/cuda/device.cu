@@ -40,10 +40,11 @@ std::shared_ptr<void> own(int device, int64_t bytes, const std::function<void()>
     }
     if (result == cudaErrorMemoryAllocation) {
         cudaGetLastError();
-        throw base::UserError("CUDA device " + std::to_string(device) + " has " +
-                              std::to_string(free >> 20) + " MiB free, and rows of " +
-                              std::to_string(size >> 20) +
-                              " MiB are required: use fewer replicas per rank, or a smaller model");
+        throw DeviceMemoryError("CUDA device " + std::to_string(device) + " has " +
+                                std::to_string(free >> 20) + " MiB free, and rows of " +
+                                std::to_string(size >> 20) +
+                                " MiB are required: use fewer replicas per rank, or a smaller "
+                                "model");
     }
     expect(result, "cudaMalloc");
     std::shared_ptr<void> owner(memory, [](void* block) { cudaFree(block); });

@@ -12,8 +12,15 @@
 #include <vector>
 
 #include "arena/rows.hpp"
+#include "base/error.hpp"
 
 namespace dbench::arena {
+
+/// A device has too little free memory.
+class DeviceMemoryError : public base::UserError {
+public:
+    using UserError::UserError;
+};
 
 void* allocate_values(const Memory& memory, size_t bytes);  ///< 64-byte aligned.
 void free_values(void* values) noexcept;

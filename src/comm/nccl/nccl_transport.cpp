@@ -118,8 +118,9 @@ void require_distinct_gpus(const std::vector<RankGpu>& gpus) {
         if (first) continue;
         throw base::UserError("ranks " + std::to_string(owner->second) + " and " +
                               std::to_string(rank) + " both use GPU " + gpu.id + " of " + gpu.host +
-                              " (NCCL connects GPUs, not processes): start one rank a GPU, which "
-                              "may hold several replicas");
+                              " (NCCL connects GPUs, not processes or parts of GPUs): start one "
+                              "rank a GPU, which may hold several replicas, or set DBENCH_NCCL=0, "
+                              "so that rows travel over MPI");
     }
 }
 

@@ -59,6 +59,16 @@ Timed measure(const Model& model, Replicas& replicas, const PassOptions& options
     auto scores = device.place().values<double>(static_cast<size_t>(2 * x.count));
     std::unique_ptr<Executor> executor;
     Timed least;
+    const auto abandon = [&] {
+        least = {};
+        for (arena::Queue* const other : device.side_queues()) {
+            arena::finish(*other, "abandoned passes");
+        }
+        if (arena::Queue* const uploads = device.upload_queue()) {
+            arena::finish(*uploads, "abandoned minibatches");
+        }
+        arena::finish(queue, "abandoned gradients");
+    };
     try {
         executor = std::make_unique<Executor>(model, replicas, options);
         // The first iterations warm up, and so does the one that captures.
@@ -73,15 +83,10 @@ Timed measure(const Model& model, Replicas& replicas, const PassOptions& options
             if (round >= warm) least.seconds = std::min(least.seconds, watch.seconds());
         }
         least.uncaptured = !executor->uncaptured().empty();
-    } catch (const c10::OutOfMemoryError&) {
-        least = {};
-        for (arena::Queue* const other : device.side_queues()) {
-            arena::finish(*other, "abandoned passes");
-        }
-        if (arena::Queue* const uploads = device.upload_queue()) {
-            arena::finish(*uploads, "abandoned minibatches");
-        }
-        arena::finish(queue, "abandoned gradients");
+    } catch (const c10::OutOfMemoryError&) {  // memory of LibTorch
+        abandon();
+    } catch (const arena::DeviceMemoryError&) {  // rows
+        abandon();
     }
     executor.reset();
     device.release_cached_memory();

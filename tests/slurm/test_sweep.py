@@ -6,13 +6,15 @@ import os
 import pty
 import re
 import shutil
+import signal
+import socket
 import subprocess
 import time
 
 import h5py
 import pytest
 from conftest import BASE, PROGRAM, ROOT, stand_in
-from sweeps import axes, jsonfile
+from sweeps import axes, jsonfile, log
 
 PACKAGE = ROOT / "scripts" / "slurm" / "sweeps"
 
@@ -123,6 +125,59 @@ def test_a_failed_run_is_named_with_its_reason_and_tried_again(sweep):
     said = sweep("local", expect=1)
     assert "s1  FAILED: dbench: error: bad luck" in said and "1 runs done, 1 failed" in said
     assert "1 runs done, 0 failed" in sweep("local") and sweep.starts("s2") == 1
+
+
+def test_local_leaves_a_run_alone_that_is_running(sweep):
+    sweep.write({"seed": [1, 2, 3]}, {"graph": "ring", "replicas": 2})
+    (sweep.output / ".sweep/logs").mkdir(parents=True)
+    for name in ("s1", "s2"):
+        (sweep.output / f".sweep/logs/{name}.log").write_text("dbench: error: of before\n")
+    beat(sweep, "s1", host="elsewhere")
+    beat(sweep, "s2", host=socket.gethostname(), pid=2 ** 22 + 1)  # no process has this number
+    beat(sweep, "s3", age=100)
+    sweep.program('[ "$name" != s2 ] || [ $count -gt 1 ] || exit 9')
+    said = sweep("local", expect=1)
+    assert "s1  is running already (42 % (420 of 1000)" in said
+    assert "s2  FAILED: status 9" in said  # the log of an earlier try gives no reason
+    assert "1 runs done, 1 failed, 1 running already in" in said
+    assert (sweep.output / ".sweep/logs/s1.log").read_text() == "dbench: error: of before\n"
+    (sweep.output / "s1.h5.heartbeat").unlink()
+    assert "2 runs done, 0 failed in" in sweep("local")
+    assert "error: of before" in (sweep.output / ".sweep/logs/s1.log").read_text()
+
+
+def test_a_hangup_stops_local_runs(sweep):
+    sweep.write({"seed": [1, 2]}, {"graph": "ring", "replicas": 2})
+    sweep.program(f'trap "touch {sweep.folder}/stopped; exit 75" USR1\n'
+                  f'touch {sweep.folder}/begun; while :; do sleep 0.05; done')
+    terminal, inside = pty.openpty()
+    local = subprocess.Popen(sweep.command("local", "--jobs", 1), cwd=sweep.folder,
+                             env=sweep.environment, stdout=inside, stderr=inside,
+                             stdin=subprocess.DEVNULL)
+    os.close(inside)
+    end = time.monotonic() + 30
+    while not (sweep.folder / "begun").exists():
+        assert time.monotonic() < end and local.poll() is None
+        time.sleep(0.02)
+    for _ in range(2):  # the shell and the kernel each send one
+        local.send_signal(signal.SIGHUP)
+        os.closerange(terminal, terminal + 1)
+    assert local.wait(timeout=30) == 1
+    assert (sweep.folder / "stopped").exists() and sweep.starts("s2") == 0
+
+
+@pytest.mark.parametrize("lines, why", [
+    (["slurmstepd: error: *** STEP 5.0 ON n1 CANCELLED AT 2026-01-31 DUE TO TIME LIMIT ***",
+      "srun: error: n1: task 0: Terminated"], 0),
+    (["slurmstepd: error: Detected 1 oom_kill event in StepId=5.0.", "bash: error: x",
+      "srun: error: n1: task 0: Out Of Memory", "srun: error: n2: task 1: Exited"], 2),
+    (["slurmstepd: error: *** JOB 5 ON n1 CANCELLED AT 2026-01-31T12:00:00 ***",
+      "srun: error: n1: task 0: Terminated", "a signal"], 0),
+    (["dbench: error: the first", "srun: error: DUE TO it", "dbench: error: second"], 0),
+    (["no room in this zoom", "bash: error: x"], 1)])
+def test_the_reason_in_a_log_is_why_slurm_ended_the_job(tmp_path, lines, why):
+    (tmp_path / "log").write_text("\n".join(lines) + "\n")
+    assert log.reason(tmp_path / "log") == lines[why]
 
 
 def test_local_gives_each_run_its_own_gpus(sweep):
@@ -319,6 +374,66 @@ exit 1""")
     assert "sbatch: sbatch: error: invalid partition" in sweep("resubmit", "--wait", 60, expect=2)
 
 
+@pytest.mark.parametrize("lines, said", [
+    (["QOSMaxWallDurationPerJobLimit",
+      "Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's "
+      "size and/or time limits)"], "QOSMaxWallDurationPerJobLimit; sbatch: error: Batch job"),
+    (["Batch job submission failed: Invalid job array specification"], "lower \"max_array\""),
+])
+def test_lasting_refusals_are_shown_whole_and_not_retried(quick, lines, said):
+    quick.write({"seed": [1]})
+    stand_in(quick, "squeue", "exit 0")
+    stand_in(quick, "sbatch", "cat >/dev/null\n" + "\n".join(
+        f'echo "sbatch: error: {line}" >&2' for line in lines) + "\nexit 1")
+    assert said in quick("submit", "--wait", 60, expect=2, timeout=20)
+
+
+def test_variables_of_the_caller_change_no_job(quick):
+    """A sweep is submitted from an interactive job, by a user with defaults for sbatch."""
+    quick.write({"seed": [1]}, ranks=2)
+    (quick.folder / "site.json").write_text('{"partition": "p"}')
+    mine = {"SBATCH_PARTITION": "debug", "SBATCH_TIMELIMIT": "5", "SBATCH_ARRAY_INX": "0-9",
+            "SBATCH_OUTPUT": "x", "SBATCH_NO_REQUEUE": "1", "SBATCH_SIGNAL": "INT",
+            "SLURM_CPU_BIND": "verbose", "SLURM_MEM_PER_CPU": "100", "SLURM_JOB_ID": "3",
+            "SRUN_CPUS_PER_TASK": "9"}
+    kept = {"SBATCH_ACCOUNT": "a", "SBATCH_EXPORT": "NONE", "SLURM_CONF": "/c", "HOME": "/h",
+            "SLURM_CLUSTERS": "c"}
+    quick.environment.update(mine, **kept, DBENCH_DATA="/a folder", DBENCH_TIMEOUT="70")
+    stand_in(quick, "squeue", "exit 0")
+    stand_in(quick, "sacct", "exit 1")
+    stand_in(quick, "sbatch", 'env >"$DBENCH_NOTES/env"; cat >"$DBENCH_NOTES/script"; echo 5')
+    quick("submit", "--site", quick.folder / "site.json")
+    told = (quick.folder / "notes" / "env").read_text().splitlines()
+    assert {f"{name}={value}" for name, value in kept.items()} <= set(told)
+    assert not {line.split("=")[0] for line in told} & set(mine)
+    script = (quick.folder / "notes" / "script").read_text()
+    for line in ("export DBENCH_DATA='/a folder'", "export DBENCH_TIMEOUT=70",
+                 "unset SLURM_EXPORT_ENV"):
+        assert f"\n{line}\n" in script
+    quick.environment.update(LOGNAME="somebody", USER="somebody")
+    stand_in(quick, "squeue", '[[ " $* " == *" -u $(id -u) "* ]] && echo "5_0|RUNNING|None"')
+    assert "nothing to submit" in quick("resubmit")
+
+
+def test_checks_and_runs_are_those_of_one_process(sweep):
+    """A sweep in `srun -n 4 --pty bash`, whose variables belong to a step of four tasks."""
+    sweep.environment.update(SLURM_STEP_NUM_TASKS="4", SLURM_PROCID="0", SLURM_JOB_ID="7",
+                             PMI_SIZE="4", PMI_RANK="0", DBENCH_PROGRAM=PROGRAM)
+    sweep.write({"seed": [1]}, {"graph": "ring", "replicas": 2})
+    assert "1 runs done, 0 failed" in sweep("local")
+
+
+def test_accounts_of_jobs_that_squeue_does_not_know_keep_no_run_alive(quick):
+    quick.write({"seed": [1, 2]})
+    stand_in(quick, "sbatch", "cat >/dev/null; echo 5")
+    stand_in(quick, "squeue", "exit 0")
+    quick("submit")
+    stand_in(quick, "sacct", "echo '5_0|RUNNING|None'; echo '5_1|PENDING|None'")
+    assert set(quick.status().values()) == {"interrupted"}
+    assert "nothing is in the queue" in quick("cancel")
+    assert "an array of 2 runs" in quick("resubmit")
+
+
 def test_slurms_job_states(sweep):
     states = {"TIMEOUT": "interrupted", "NODE_FAIL": "interrupted", "PREEMPTED": "interrupted",
               "REQUEUED": "pending", "PENDING": "pending", "CANCELLED by 0": "cancelled",
@@ -327,9 +442,10 @@ def test_slurms_job_states(sweep):
     sweep.write({"seed": list(range(1, 9))}, {"graph": "ring", "replicas": 2})
     stand_in(sweep, "sbatch", "echo 5")
     stand_in(sweep, "squeue", "exit 0")
-    stand_in(sweep, "sacct", "\n".join(f"echo '5_{k}|{word}|None'"
-                                       for k, word in enumerate(states)))
     sweep("submit")
+    told = [f"echo '5_{k}|{word}|None'" for k, word in enumerate(states)]
+    stand_in(sweep, "squeue", "\n".join(told[3:5]))
+    stand_in(sweep, "sacct", "\n".join(told))
     assert sweep.status() == expected
     again = re.findall(r"^    (s\d)$", sweep("resubmit", "--dry-run"), re.M)
     assert again == [name for name, state in expected.items() if state != "pending"]

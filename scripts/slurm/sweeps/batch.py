@@ -7,6 +7,7 @@ import shlex
 from .program import find
 from .text import time_text
 
+PASSED = ("DBENCH_DATA", "DBENCH_TIMEOUT")  # to jobs that do not inherit the environment
 HERE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 
@@ -40,7 +41,11 @@ def head(site, name, folder, log, minutes, options):
     options = ["--job-name=" + name, *named, *options, *site.sbatch,
                "--time=" + time_text(minutes), f"--signal=B:USR1@{site.signal_seconds}",
                "--requeue", "--open-mode=append", "--output=" + os.path.join(folder, "logs", log)]
-    return ["#!/bin/bash", *map(option, options), "", *site.prologue,
+    given = [f"export {name}=" + shlex.quote(os.environ[name]) for name in PASSED
+             if os.environ.get(name)]
+    return ["#!/bin/bash", *map(option, options), "",
+            # With SBATCH_EXPORT=NONE, srun would start ranks without the job's own variables.
+            "unset SLURM_EXPORT_ENV", *given, *site.prologue,
             "export DBENCH_PROGRAM=" + shlex.quote(find()), "export DBENCH_REQUEUE=yes",
             # Since Slurm 22.05, srun ignores the job's --cpus-per-task.
             f"export SRUN_CPUS_PER_TASK={site.cpus_per_task}",

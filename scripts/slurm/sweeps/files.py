@@ -21,6 +21,6 @@ def reader(path):
     return os.fdopen(opened(path), "rb")
 
 
-def anew(path):
-    """Return the file, created or emptied, open for writing bytes."""
-    return os.fdopen(opened(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb")
+def appended(path):
+    """Return the file, created if it does not exist, open for writing bytes at its end."""
+    return os.fdopen(opened(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab")

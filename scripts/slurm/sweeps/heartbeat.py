@@ -6,6 +6,7 @@ import glob
 import math
 import os
 import re
+import socket
 import time
 
 from . import files, jsonfile
@@ -25,6 +26,7 @@ class Heartbeat:
 
     def __init__(self, report):
         self.state, self.job = report["state"], report.get("job", "")
+        self.host, self.process = report.get("host", ""), int(report.get("pid", 0))
         self.done, self.total = int(report["iteration"]), int(report["iterations"])
         self.left = number(report["eta_seconds"])
         self.speed, self.unit = number(report.get("tokens_per_second")), "tokens/s"
@@ -40,6 +42,11 @@ class Heartbeat:
     def alive(self):
         """Return whether the report is recent. A time in the future says nothing."""
         return abs(self.age()) <= STALE
+
+    def killed(self):
+        """Return whether its process was one of this host and exists no longer."""
+        return (self.host == socket.gethostname() and self.process > 0
+                and not os.path.exists(f"/proc/{self.process}"))
 
     def silence(self):
         """Return in words for how long the run has been silent."""

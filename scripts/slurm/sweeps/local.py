@@ -4,14 +4,15 @@ import itertools
 import os
 import re
 import signal
+import stat
 import subprocess
 import sys
 import time
 
-from . import files, log
+from . import files, heartbeat, log
 from .plan import Plan
 from .problem import Problem
-from .process import call
+from .process import call, outside_a_step
 from .program import cores, find
 from .text import Progress, duration_text
 
@@ -67,6 +68,7 @@ class Local:
         self.plan, self.jobs, self.cores = plan, jobs, cores()
         self.program = find()
         self.waiting, self.running, self.failed, self.done = plan.needed(), {}, [], 0
+        self.elsewhere, self.begun = 0, {}  # begun: the size of a run's log when the run started
         self.complete_before = sum(1 for run in plan.runs if run.complete)
         self.free, self.taken = gpu_names(self.waiting, plan.sweep.path), {}
         self.total, self.stopped, self.show = len(self.waiting), 0, Progress()
@@ -83,12 +85,20 @@ class Local:
         return sum(other.ranks for other in self.running) + run.ranks <= self.cores
 
     def start(self, run):
+        beat = heartbeat.read(run.output)
+        if beat and beat.alive() and not beat.killed():
+            self.elsewhere += 1
+            self.worked += work(run)
+            self.show.clear()
+            print(f"{run.name}  is running already ({beat.text()})", flush=True)
+            return
         run.write_spec()
-        environment = dict(os.environ, DBENCH_PROGRAM=self.program)
+        environment = dict(outside_a_step(), DBENCH_PROGRAM=self.program)
         if run.gpus:
             self.taken[run], self.free = self.free[:run.gpus], self.free[run.gpus:]
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(self.taken[run])
-        with files.anew(run.log) as output:
+        with files.appended(run.log) as output:
+            self.begun[run] = os.fstat(output.fileno()).st_size
             self.running[run] = subprocess.Popen(
                 [RUN_ONE, run.spec_file, run.output] + launcher(run.ranks), stdout=output,
                 stderr=subprocess.STDOUT, env=environment, start_new_session=True)
@@ -98,6 +108,14 @@ class Local:
         self.stopped += 1
         for process in self.running.values():
             process.send_signal(signal.SIGUSR1 if self.stopped == 1 else signal.SIGTERM)
+
+    def hang_up(self, *_):
+        """End the runs after the terminal is gone. A closing terminal may send several signals."""
+        for stream in (sys.stdout, sys.stderr):
+            if stat.S_ISCHR(os.fstat(stream.fileno()).st_mode):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        if not self.stopped:
+            self.stop()
 
     def collect(self):
         for run, process in list(self.running.items()):
@@ -113,7 +131,7 @@ class Local:
             if not done:
                 self.failed.append(run)
             self.show.clear()
-            why = log.reason(run.log) or f"status {process.returncode}"
+            why = log.reason(run.log, self.begun[run]) or f"status {process.returncode}"
             ended = ("done" if done else "stopped" if self.stopped else
                      f"FAILED: {why} ({run.log})")
             self.worked += work(run)
@@ -126,7 +144,7 @@ class Local:
         all work that is done; "" before the first measurement."""
         done = self.worked
         for run in self.running:
-            at = log.progress(run.log)
+            at = log.progress(run.log, self.begun[run])
             done += work(run) * at[0] / max(at[1], 1) if at else 0
         seconds, rest = time.time() - self.began, self.work - done
         if done <= 0 or seconds < 1 or rest <= 0:
@@ -136,7 +154,7 @@ class Local:
     def line(self):
         parts = []
         for run in self.running:
-            at = log.progress(run.log)
+            at = log.progress(run.log, self.begun[run])
             parts.append(f"{run.name} {100.0 * at[0] / max(at[1], 1):.0f} %" if at else run.name)
         return "{} of {} done, {:.0f} s{}  {}".format(
             self.done, self.total, time.time() - self.began, self.left(), "  ".join(parts))
@@ -144,6 +162,8 @@ class Local:
     def run(self):
         for one in (signal.SIGINT, signal.SIGTERM):
             signal.signal(one, self.stop)
+        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup
+            signal.signal(signal.SIGHUP, self.hang_up)
         while self.running or (self.waiting and not self.stopped):
             while self.waiting and not self.stopped and self.fits(self.waiting[0]):
                 self.start(self.waiting.pop(0))
@@ -151,11 +171,12 @@ class Local:
             self.collect()
             self.show(self.line())
         self.show.clear()
-        print("{} runs done, {} {}{} in {:.0f} s; {} were complete before".format(
+        print("{} runs done, {} {}{}{} in {:.0f} s; {} were complete before".format(
             self.done, len(self.failed), "stopped" if self.stopped else "failed",
+            f", {self.elsewhere} running already" if self.elsewhere else "",
             f", {len(self.waiting)} not started" if self.waiting else "",
             time.time() - self.began, self.complete_before))
-        return 1 if self.failed or self.stopped else 0
+        return 1 if self.failed or self.stopped or self.elsewhere else 0
 
 
 def run(sweep, jobs):

@@ -9,6 +9,7 @@ import time
 
 from . import jsonfile, log
 from .local import launcher
+from .process import outside_a_step
 from .program import cores, find
 from .text import Progress, bytes_text, duration_text
 
@@ -46,7 +47,8 @@ def measured_run(run, iterations, folder):
     began = time.time()
     with open(said, "wb") as output, subprocess.Popen(
             [*launcher(run.ranks), find(), "run", path, "--overwrite"], stdin=subprocess.DEVNULL,
-            stdout=output, stderr=subprocess.STDOUT, start_new_session=True) as process:
+            stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+            env=outside_a_step()) as process:
         try:
             while True:
                 pid, status, usage = os.wait4(process.pid, os.WNOHANG)

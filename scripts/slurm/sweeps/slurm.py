@@ -1,11 +1,11 @@
 """Slurm's commands: the states of jobs, new jobs, and cancelling."""
 
-import getpass
+import os
 import re
 import time
 
 from .problem import Problem
-from .process import call, last_line
+from .process import call, last_line, lines_of
 from .text import shown
 
 WAITING = {"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
@@ -14,15 +14,23 @@ RUNNING = {"RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "STOPPED", "RESI
 RESUMABLE = {"TIMEOUT", "NODE_FAIL", "PREEMPTED", "BOOT_FAIL", "DEADLINE"}
 
 # Parts of Slurm's messages for temporary refusals.
-TEMPORARY = ("timed out", "temporarily", "unable to contact", "connection refused", "submitlimit",
-             "submit limit", "job submit limit", "maxjob", "maximum number of jobs",
+TEMPORARY = ("timed out", "temporarily", "unable to contact", "connection refused", "maxsubmit",
+             "submitjob", "submit limit", "maxjob", "maximum number of jobs",
              "communication", "try again", "in backup mode", "zero bytes", "unexpected message")
+# Slurm ends each refusal by a limit with this message, which names three limits; the line before it
+# names the one.
+POLICY = "(job submit limit"
 LONGEST_WAIT = 3600  # seconds between two tries
+OWN = ("SLURM_CONF", "SLURM_CLUSTERS")  # the variables of Slurm that do not belong to one job
+# The variables of sbatch with another name than their option, and those that undo an option.
+VARIABLES = {"array": ("ARRAY_INX",), "time": ("TIMELIMIT",), "requeue": ("REQUEUE", "NO_REQUEUE"),
+             "gpus-per-node": ("GPUS_PER_NODE", "GPUS", "GPUS_PER_TASK", "GPUS_PER_SOCKET"),
+             "mem": ("MEM_PER_NODE", "MEM_PER_CPU", "MEM_PER_GPU")}
 
 
 def from_squeue():
     """Return {queue id: (state, reason)} of the user's jobs."""
-    status, out, errors = call(["squeue", "-h", "-r", "-t", "all", "-u", getpass.getuser(),
+    status, out, errors = call(["squeue", "-h", "-r", "-t", "all", "-u", str(os.getuid()),
                                 "-o", "%i|%T|%r"])
     if status != 0:
         raise Problem("squeue", last_line(errors), "run this where Slurm's commands work")
@@ -42,13 +50,36 @@ def from_sacct(ids):
 
 
 def states(ids):
-    """Return {queue id (job or job_task): (state, reason)}. squeue is more recent than sacct."""
+    """Return {queue id (job or job_task): (state, reason)}. squeue is more recent than sacct, and
+    knows every job that waits or runs: the accounts of a job whose end was lost say RUNNING for
+    ever."""
     if not ids:
         return {}
-    found = from_sacct(ids)
+    found = {job: state for job, state in from_sacct(ids).items()
+             if state[0] not in WAITING | RUNNING}
     found.update(from_squeue())
     known = set(ids)
     return {job: state for job, state in found.items() if job.split("_")[0] in known}
+
+
+def environment(text):
+    """Return the environment for sbatch. Its variables have priority over the #SBATCH lines of the
+    script `text`, so those of options in the script are removed. The variables of a job from which
+    the sweep is submitted would change how srun starts ranks in the new job."""
+    set_here = set()
+    for option in re.findall(r'^#SBATCH "?--([a-z-]+)', text, re.M):
+        names = VARIABLES.get(option, (option.replace("-", "_").upper(),))
+        set_here.update("SBATCH_" + name for name in names)
+    return {name: value for name, value in os.environ.items()
+            if name not in set_here and (name in OWN or not name.startswith(("SLURM_", "SRUN_")))}
+
+
+def is_temporary(errors):
+    """Return whether sbatch may accept the job later."""
+    lines = lines_of(errors.lower())
+    if len(lines) > 1:
+        lines = [line for line in lines if POLICY not in line]
+    return any(word in line for word in TEMPORARY for line in lines)
 
 
 def submit(text, tries, first_wait, tell):
@@ -56,12 +87,15 @@ def submit(text, tries, first_wait, tell):
     after twice the wait."""
     wait, left = first_wait, tries
     while True:
-        status, out, errors = call(["sbatch", "--parsable"], text)
+        status, out, errors = call(["sbatch", "--parsable"], text, environment(text))
         if status == 0:
             return id_in(out)
         left -= 1
-        why = last_line(errors)
-        if not any(word in errors.lower() for word in TEMPORARY):
+        why = "; ".join(lines_of(errors)) or "no message"
+        if "Invalid job array specification" in errors:
+            raise Problem("sbatch", why, "lower \"max_array\" in the site file below MaxArraySize "
+                          "of `scontrol show config`")
+        if not is_temporary(errors):
             raise Problem("sbatch", why)
         if not left:
             raise Problem("sbatch", why, f"after {tries} tries")

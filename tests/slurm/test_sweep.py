@@ -326,6 +326,11 @@ def test_the_dry_run_shows_what_sbatch_gets(sweep):
     assert packs.count("#!/bin/bash") == 1 and "#SBATCH --time=00:08:00" in packs
     assert "\nexport SRUN_CPUS_PER_TASK=1\n" in packs and "unset SLURM_GPUS_PER_NODE\n" in packs
     assert "--exact --gpus-per-task=1" in packs and packs.index("4 n4-s2") < packs.index("2 n2-s1")
+    site.write_text(json.dumps({"gpus_per_node": 3, "gpu_type": "a100", "time_limit": "UNLIMITED",
+                                "sbatch": ["-H", "-Cgpu", "--nodelist=a"]}))
+    assert "\n#SBATCH --gpus-per-node=a100:2\n" in sweep("submit", "--dry-run", "--site", site)
+    assert "--exact --gpus-per-task=a100:1" in sweep("submit", "--dry-run", "--site", site,
+                                                     "--pack", 4)
     site.write_text(json.dumps({"gpus_per_node": 3, "time_limit": "00:06:00"}))
     assert sweep("submit", "--dry-run", "--site", site, "--pack", 4).count("#!/bin/bash") == 2
     assert not (sweep.output / ".sweep" / "jobs.json").exists()

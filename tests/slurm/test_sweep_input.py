@@ -319,13 +319,34 @@ def test_other_files_next_to_results_cannot_hang_or_break_status(quick):
     {"cpus_per_task": True}, {"partition": "a\nb"}, {"account": "a\0b"}, {"qos": "\u2028"},
     {"sbatch": ["--mem 4G"]}, {"sbatch": ["a\nb"]}, {"prologue": ["a\nb"]}, {"launcher": ["a\rb"]},
     {"step": ["\x1b"]}, {"gpu_step": ["\x7f"]}, {"partition": 5}, {"time_limit": "1\n"},
-    {"time_limit": ""}, {"launcher": [5]},
+    {"time_limit": ""}, {"launcher": [5]}, {"launcher": []}, {"launcher": [""]},
+    {"gpu_type": "a100:4"}, {"gpu_type": ""},
 ], ids=str)
 def test_site_files_that_take_more_than_a_line_or_too_large_a_number(quick, refused, site):
     given(quick)
     (quick.folder / "site.json").write_text(json.dumps(site))
     assert f"/{next(iter(site))}: not a valid value" in refused("submit", "--dry-run", "--site",
                                                                 "site.json")
+
+
+@pytest.mark.parametrize("word, said", [
+    ("-C", "'-C' has no value (give both as one word, such as \"-CVALUE\")"),
+    ("a100", "'a100' is not an option of sbatch"), ("--=x", "is not an option"),
+    ("--array=0-3", "each sweep sets --array itself (leave it out)"), ("-n4", "sets --ntasks"),
+    ("--time=60", "sets --time itself (use \"time_limit\")"), ("-ox", "sets --output")])
+def test_options_that_sbatch_or_the_sweep_does_not_take(quick, refused, word, said):
+    given(quick)
+    (quick.folder / "site.json").write_text(json.dumps({"sbatch": ["--exclusive", word]}))
+    assert said in refused("submit", "--dry-run", "--site", "site.json")
+
+
+def test_a_pack_needs_a_launcher_with_steps(quick, refused):
+    given(quick)
+    for program in ("mpirun", "/opt/mpi/bin/mpiexec.hydra"):
+        (quick.folder / "site.json").write_text(json.dumps({"launcher": [program]}))
+        words = ("submit", "--dry-run", "--site", "site.json")
+        assert f"--pack: '{program}' cannot start steps" in refused(*words, "--pack", 4)
+        assert f" {program} -n 1 " in quick(*words)
 
 
 def test_a_full_disk_is_reported_in_one_line(quick):

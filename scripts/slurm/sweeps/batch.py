@@ -7,6 +7,7 @@ import shlex
 from .program import find
 from .text import time_text
 
+NO_STEPS = ("mpirun", "mpiexec", "orterun", "prterun")  # launchers without --exact and its like
 PASSED = ("DBENCH_DATA", "DBENCH_TIMEOUT")  # to jobs that do not inherit the environment
 HERE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
@@ -30,7 +31,7 @@ def size(site, ranks, gpus):
     if gpus:
         nodes, on_a_node = site.nodes(ranks)
         options += [f"--nodes={nodes}", f"--ntasks-per-node={on_a_node}",
-                    f"--gpus-per-node={on_a_node}"]
+                    f"--gpus-per-node={site.gpus(on_a_node)}"]
     return options
 
 

@@ -66,7 +66,7 @@ def environment(text):
     """Return the environment for sbatch. Its variables have priority over the #SBATCH lines of the
     script `text`, so those of options in the script are removed. The variables of a job from which
     the sweep is submitted would change how srun starts ranks in the new job."""
-    set_here = set()
+    set_here: set[str] = set()
     for option in re.findall(r'^#SBATCH "?--([a-z-]+)', text, re.M):
         names = VARIABLES.get(option, (option.replace("-", "_").upper(),))
         set_here.update("SBATCH_" + name for name in names)

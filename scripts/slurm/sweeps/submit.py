@@ -42,6 +42,9 @@ def require_accepted(site, runs):
 def jobs_for(site, sweep, runs, options):
     """Yield (kind, runs, sbatch text, description) of every job."""
     if options.pack:
+        if os.path.basename(site.launcher[0]).startswith(batch.NO_STEPS):
+            raise Problem("--pack", f"'{site.launcher[0]}' cannot start steps on parts of a job",
+                          "use srun as the \"launcher\" of the site file, or leave out --pack")
         widest = max(run.ranks for run in runs)
         if options.pack < widest:
             raise Problem("--pack", f"{options.pack} ranks, but a run has {widest}",

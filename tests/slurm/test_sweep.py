@@ -593,7 +593,7 @@ esac""")
 
 
 def test_login_nodes_have_python_3_6():
-    for path in [*PACKAGE.glob("*.py"), PACKAGE.parent / "sweep"]:
+    for path in [*PACKAGE.glob("*.py"), PACKAGE.parent / "sweep", ROOT / "scripts/fetch-data"]:
         ast.parse(path.read_text(), feature_version=(3, 6))
         for newer in ("capture_output", "text=True", "dataclass", "removeprefix"):
             assert newer not in path.read_text(), path

@@ -18,11 +18,52 @@ key() {
 # True if a step is done: its stamp file holds its key.
 done_already() { [ -f "$1" ] && [ "$(cat "$1")" = "$2" ]; }
 
+# Waits until no other script holds FILE, and holds it until `unlock` or the end: lock FILE WHO
+lock() {
+    local status=0
+    if ! { mkdir -p "$(dirname "$1")" && : >>"$1" && command -v flock >/dev/null; } 2>/dev/null; then return 0; fi
+    exec 9>>"$1"
+    flock -n -E 10 9 || status=$?  # a file system without locks gives another status
+    if [ $status -eq 10 ]; then
+        say "waiting for another $2, which holds $1"
+        flock 9 || true
+    fi
+}
+unlock() { exec 9>&-; }
+
+# shellcheck disable=SC2120  # tests give arguments
+# Prints how many bytes each limit of a cgroup leaves to this process. Pages of files do not count: the kernel drops
+# them when programs need memory. left_in_cgroups [ROOT [FILE]]: other places than /sys/fs/cgroup and /proc/self/cgroup
+left_in_cgroups() {
+    local root=${1:-/sys/fs/cgroup} controllers path names limit used pages
+    while IFS=: read -r _ controllers path; do
+        if [ -z "$controllers" ]; then
+            names=(memory.max memory.current '(in)?active_file')
+        elif [[ ,$controllers, == *,memory,* ]]; then
+            root+=/memory names=(memory.limit_in_bytes memory.usage_in_bytes 'total_(in)?active_file')
+        else
+            continue
+        fi
+        while :; do
+            limit=$(cat "$root$path/${names[0]}" 2>/dev/null) || limit=max
+            if [ "$limit" != max ]; then
+                used=$(cat "$root$path/${names[1]}") || used=0
+                pages=$(awk -v name="^${names[2]}\$" '$1 ~ name { sum += $2 } END { printf "%d", sum }' "$root$path/memory.stat") || pages=0
+                echo $((limit - used + pages))
+            fi
+            [ -n "${path%/}" ] || break
+            path=${path%/*}
+        done
+        root=${1:-/sys/fs/cgroup}
+    done <"${2:-/proc/self/cgroup}"
+}
+
 # Prints how many compilers fit: a source with LibTorch's headers takes about 2 GB.
 jobs_that_fit() {
     local cores memory
     cores=$(nproc)
-    memory=$(awk '/MemAvailable/ { print int($2 / 2097152) }' /proc/meminfo)
+    memory=$({ awk '/MemAvailable/ { printf "%.0f\n", $2 * 1024 }' /proc/meminfo; left_in_cgroups "" 2>/dev/null; } |
+        awk 'NR == 1 || $1 < least { least = $1 } END { print int(least / 2147483648) }')
     [ "$memory" -ge 1 ] || memory=1
     echo "${CMAKE_BUILD_PARALLEL_LEVEL:-$((cores < memory ? cores : memory))}"
 }
@@ -39,6 +80,9 @@ find_nvcc() {
 # The CUDA version of PyTorch from PyPI (scripts/requirements/torch-cuda.txt), and the driver that it requires.
 # shellcheck disable=SC2034  # setup reads it
 torch_cuda=13 least_driver=580
+
+# True if the build in FOLDER has CUDA: built_with_cuda FOLDER
+built_with_cuda() { grep -q -s -i -E '^DBENCH_CUDA:[A-Z]*=(ON|yes|1|TRUE)$' "$1/CMakeCache.txt"; }
 
 # Prints why nothing can be built with CUDA here; prints nothing if it can. A LibTorch in TORCH_ROOT may have any CUDA
 # version, which CMake checks.

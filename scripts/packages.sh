@@ -1,7 +1,10 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2154  # setup sets preset, cluster and tests
 # System packages, sourced by setup. A package is installed only if what it provides is missing: an MPI, HDF5 or
 # compiler from another place (a module, a prefix) is used as it is.
 
+has_mpi() { has mpicc || { [ "$preset" = frontier-like ] && has CC; }; }  # Cray's wrapper compiles with MPI
+has_catch2() { has_header catch2/catch.hpp || has_header catch2/catch_test_macros.hpp; }
 has() { command -v "$1" >/dev/null; }
 has_daemon() { PATH=$PATH:/usr/sbin:/sbin has "$1"; }
 has_header() {
@@ -33,16 +36,17 @@ find_missing() {
     want cmake if has cmake
     want ninja-build if has ninja
     want git if has git
-    want python3 python3-venv if 'python3 -c "import venv, ensurepip"'
+    want python3 python3-venv if 'environment_works || find_python'
     want ca-certificates if 'test -e /etc/ssl/certs/ca-certificates.crt || test -d /etc/pki'
-    want openmpi-bin libopenmpi-dev if 'has mpirun && has mpicc'
+    want openmpi-bin libopenmpi-dev if has_mpi
+    [ "$cluster" = yes ] || want openmpi-bin if has mpirun  # a cluster may start ranks with srun alone
     want libhdf5-dev if 'has_header hdf5.h || has_header hdf5/serial/hdf5.h || has h5cc || has h5pcc'
     want zlib1g-dev if has_header zlib.h
     want libjpeg-dev if has_header jpeglib.h
     want nlohmann-json3-dev if has_header nlohmann/json.hpp
     want libeigen3-dev if 'has_header eigen3/Eigen/Core || has_header Eigen/Core'
     want libcli11-dev if has_header CLI/CLI.hpp
-    want catch2 if 'has_header catch2/catch.hpp || has_header catch2/catch_test_macros.hpp'
+    [ "$tests" = no ] || want catch2 if has_catch2
     also ccache if 'has ccache'
     also lld if 'has ld.lld'
     also xz-utils if 'has xz'
@@ -63,7 +67,10 @@ install_packages() {
     find_missing
     [ ${#missing[@]} -gt 0 ] || return 0
     local root=()
-    [ "$(id -u)" -eq 0 ] || root=(sudo -n)
+    if [ "$(id -u)" -ne 0 ]; then
+        root=(sudo -n "--preserve-env=http_proxy,https_proxy,ftp_proxy,no_proxy")
+        "${root[@]}" true 2>/dev/null || root=(sudo -n)  # not every sudo may keep variables
+    fi
     if ! has apt-get; then
         fail "missing here, by the names of Debian's packages: ${missing[*]}. Install what corresponds to" \
             "them (on a cluster: load modules, set CMAKE_PREFIX_PATH), then run this again."

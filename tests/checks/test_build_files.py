@@ -31,6 +31,18 @@ def test_cmake_reads_every_preset_and_setup_knows_it():
         re.findall(r"[a-z-]+", refused.stderr.split("there are")[1]))
 
 
+def test_no_preset_keeps_what_another_one_set_in_the_same_folder():
+    presets = {preset["name"]: preset for preset in json.loads(
+        (ROOT / "CMakePresets.json").read_text())["configurePresets"]}
+
+    def variables(name):
+        above = presets[name].get("inherits")
+        return {*(variables(above) if above else ()), *presets[name]["cacheVariables"]}
+
+    for name in presets:
+        assert {"BUILD_TESTING", "DBENCH_ARCH"} <= variables(name), name
+
+
 def test_sites_have_a_preset_of_their_name():
     presets = {preset["name"] for preset in json.loads((ROOT / "CMakePresets.json").read_text())[
         "configurePresets"]}
@@ -173,8 +185,9 @@ def test_the_quickstart_uses_the_cpu_and_keeps_a_cuda_build(tmp_path):
     assert "\nsetup --program --no-cuda\n" in "\n" + said()
     assert said().count(" --set /device=cpu\n") == 3
     (tmp_path / "build").mkdir()
-    (tmp_path / "build" / "CMakeCache.txt").write_text("DBENCH_CUDA:BOOL=yes\n")
-    assert "\nsetup --program --cuda\n" in "\n" + said()
+    for value in "yes", "ON":
+        (tmp_path / "build" / "CMakeCache.txt").write_text(f"DBENCH_CUDA:BOOL={value}\n")
+        assert "\nsetup --program --cuda\n" in "\n" + said()
 
 
 def test_run_starts_ranks_as_this_machine_needs(tmp_path):

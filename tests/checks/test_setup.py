@@ -53,7 +53,9 @@ class Setup:
         executable(self.tools / "cmake", r"""echo "cmake $*" >>"$NOTES"
 mkdir -p build
 for word in "$@"; do
-    case $word in -DTORCH_ROOT=*) echo "TORCH_ROOT:UNINITIALIZED=${word#*=}" >build/CMakeCache.txt ;; esac
+    case $word in
+        -DTORCH_ROOT=*) echo "TORCH_ROOT:UNINITIALIZED=${word#*=}" >build/CMakeCache.txt ;;
+    esac
 done""")
 
     def __call__(self, *words, expect=0, before=("--no-packages", "--no-cuda"), **variables):

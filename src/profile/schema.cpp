@@ -81,17 +81,18 @@ std::vector<ColumnSpec> iteration_columns(const Features& features) {
         {"train_loss", Kind::real, "I,n", "1", "minibatch loss where the gradient is taken, before the update"},
         {"train_accuracy", Kind::float64, "I,n", "fraction", "minibatch accuracy where the gradient is taken, before the update"},
         {"graph", Kind::int32, "I", "row of /graphs", "mixing matrix; -1: no averaging, or a matrix that is not stored"},
-        {"rounds", Kind::int32, "I", "averagings", "averagings of parameters"},
+        {"rounds", Kind::int32, "I", "averagings", "averagings of parameters in the iteration (not graph rounds)"},
         {"degree", Kind::float64, "I", "neighbours", "mean out-degree without self"},
         {"messages", Kind::int64, "I", "messages", "sent by all replicas, as if each had a rank"},
         {"bytes_sent", Kind::int64, "I", "bytes", "true parameters sent by all replicas, as if each had a rank"},
         {"control_bytes", Kind::int64, "I", "bytes", "sent for the measurements of a graph controller, as if each replica had a rank"},
         {"profile_bytes", Kind::int64, "I", "bytes", "sent for profiling, all ranks"},
     };
+    // algorithms/step/timers.hpp has the names: step_time, time_..., start_time.
     for (const algorithms::TimeColumn& measured : algorithms::kTimeColumns) {
         columns.push_back({measured.name, Kind::float64, "I,r", "s", measured.help});
     }
-    columns.push_back({"time_wait_rank", Kind::int32, "I,r", "rank", "the rank whose data arrived last in the last wait of the iteration; -1: there was no wait, or the rank is not known"});
+    columns.push_back({"time_wait_rank", Kind::int32, "I,r", "rank", "the rank whose data arrived last in the last wait of the iteration, the lowest number of several; -1: there was no wait, or the rank is not known"});
     if (features.asynchronous) {
         add(columns, {
             {"staleness", Kind::float64, "I,n", "1", "what the gradient does not reflect when it is applied, in averagings (ad_psgd) or iterations (swift)"},

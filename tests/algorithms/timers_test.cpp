@@ -132,24 +132,24 @@ TEST_CASE("Times of the host are available at once") {
 }
 
 TEST_CASE("Waits and sums count while the exchange is the current phase") {
-    comm::ExchangeTimes exchanges{1, 2, 5, 1};  // earlier iterations do not count
-    Timers timers(arena::host_queue(), &exchanges);
+    comm::WaitTimes counted{1, 2, 5, 1};  // earlier iterations do not count
+    Timers timers(arena::host_queue(), &counted);
     const auto wait = [&](double seconds, int rank) {
-        exchanges.wait += seconds;
-        exchanges.awaited_rank = rank;
-        ++exchanges.waits;
+        counted.wait += seconds;
+        counted.awaited_rank = rank;
+        ++counted.attributed_waits;
     };
     timers.start();
     CHECK(timers.awaited_rank() == -1);
     {
         const TimedScope exchange(timers, Time::exchange);
         wait(0.5, 3);
-        exchanges.mix += 0.25;
+        counted.mix += 0.25;
         {
             const TimedScope update(timers, Time::update);
             wait(8, 4);
         }
-        exchanges.mix += 0.125;
+        counted.mix += 0.125;
     }
     {
         const TimedScope measure(timers, Time::profile);

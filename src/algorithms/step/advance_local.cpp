@@ -71,7 +71,7 @@ std::vector<IterationRecord> Stepper::begin_records(
         record.lr = lr(t);
         record.round = round(t);
         record.asynchronous = true;
-        record.times.forget_details();
+        record.times.set_details_unknown();
         fill_record(sent(t), 1, record);
         for (auto* values :
              {&record.loss, &record.accuracy, &record.staleness, &record.replica_time}) {

@@ -47,7 +47,7 @@ Stepper::Stepper(comm::World& world, const comm::Placement& placement, const are
       clipping_(clipping_of(spec.optimizer)),
       exchange_(std::make_unique<comm::Exchange>(world, placement, layout, this->schedule(),
                                                  spec.reduction, spec.message)),
-      timers_(world.place().compute(), &world.exchange_times()),
+      timers_(world.place().compute(), &world.wait_times()),
       probe_(spec.profile, layout, placement.replicas, placement.count(world.rank()), *exchange_,
              timers_),
       control_(staged_, world, placement, layout, *exchange_, timers_),

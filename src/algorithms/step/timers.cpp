@@ -36,7 +36,7 @@ void Times::settle() {
     }
 }
 
-void Times::forget_details() {
+void Times::set_details_unknown() {
     for (const Time time :
          {Time::start, Time::forward, Time::backward, Time::wait, Time::mix, Time::progress}) {
         (*this)[time] = std::numeric_limits<double>::quiet_NaN();
@@ -46,7 +46,7 @@ void Times::forget_details() {
 void Timers::start() {
     spent_ = {};
     awaited_rank_ = -1;
-    if (exchanges_) seen_ = *exchanges_;
+    if (counted_) seen_ = *counted_;
     current_ = Time::rest;
     base::note_phase(phase_name(current_));
     since_ = base::now();
@@ -64,18 +64,20 @@ Time Timers::enter(Time phase) {
         spent_[before] += at - since_;
         since_ = at;
     }
-    if (exchanges_) divide_exchange(before);
+    if (counted_) divide_exchange(before);
     base::note_phase(phase_name(phase));
     return before;
 }
 
 void Timers::divide_exchange(Time before) {
     if (before == Time::exchange) {
-        spent_[Time::wait] += exchanges_->wait - seen_.wait;
-        spent_[Time::mix] += exchanges_->mix - seen_.mix;
-        if (exchanges_->waits != seen_.waits) awaited_rank_ = exchanges_->awaited_rank;
+        spent_[Time::wait] += counted_->wait - seen_.wait;
+        spent_[Time::mix] += counted_->mix - seen_.mix;
+        if (counted_->attributed_waits != seen_.attributed_waits) {
+            awaited_rank_ = counted_->awaited_rank;
+        }
     }
-    seen_ = *exchanges_;
+    seen_ = *counted_;
 }
 
 std::optional<base::Work> traced_work(Time phase) {

@@ -12,7 +12,7 @@
 #include "base/clock.hpp"
 #include "base/run_position.hpp"
 #include "base/trace.hpp"
-#include "comm/world/exchange_times.hpp"
+#include "comm/world/wait_times.hpp"
 
 namespace dbench::algorithms {
 
@@ -68,7 +68,8 @@ inline constexpr std::array<TimeColumn, 14> kTimeColumns{{
      "start of the iteration since the start of training, on the clock of rank 0"},
     {Time::forward, "time_forward", "part of time_gradient: forward passes, and delays"},
     {Time::backward, "time_backward", "part of time_gradient: all that is not in time_forward"},
-    {Time::wait, "time_wait", "part of time_exchange: waiting for other ranks"},
+    {Time::wait, "time_wait",
+     "part of time_exchange: waiting for other ranks, and moving messages meanwhile"},
     {Time::mix, "time_mix", "part of time_exchange: weighted sums and means"},
     {Time::progress, "time_progress",
      "CPU time of the thread that moves messages; not part of step_time"},
@@ -96,8 +97,9 @@ public:
     void add(std::shared_ptr<const DevicePhases> phases);
     /// Adds all pending device times. All their timestamps must have passed.
     void settle();
-    /// Sets the times to NaN that Timers does not measure and no other part has set.
-    void forget_details();
+    /// Sets start, forward, backward, wait, mix and progress to NaN: the turns of an asynchronous
+    /// algorithm do not divide into them.
+    void set_details_unknown();
 
 private:
     struct Pending {
@@ -113,10 +115,10 @@ private:
 /// the main thread calls it.
 class Timers {
 public:
-    /// `queue` is the step's queue. `exchanges`: where the waits and sums of exchanges are counted;
-    /// null: they are not known.
-    explicit Timers(arena::Queue& queue, const comm::ExchangeTimes* exchanges = nullptr)
-        : queue_(queue), exchanges_(exchanges) {}
+    /// `queue` is the step's queue. `counted` counts all waits of this thread, and the sums of
+    /// exchanges; null: they are not known.
+    explicit Timers(arena::Queue& queue, const comm::WaitTimes* counted = nullptr)
+        : queue_(queue), counted_(counted) {}
 
     /// Begins an iteration: all times are zero, the current phase is `rest`.
     void start();
@@ -133,8 +135,8 @@ public:
     /// Returns all phases, and as `step` the whole iteration without profiling. Times of a device
     /// are added when the result is settled.
     Times all() const;
-    /// Returns the rank for which the iteration's last wait in an exchange waited last; -1: it did
-    /// not wait, or the rank is not known.
+    /// Returns the awaited rank (see comm::WaitTimes) of the iteration's last wait in an exchange
+    /// phase; -1: there is none.
     int awaited_rank() const { return awaited_rank_; }
 
 private:
@@ -142,8 +144,8 @@ private:
     void divide_exchange(Time before);
 
     arena::Queue& queue_;
-    const comm::ExchangeTimes* exchanges_;
-    comm::ExchangeTimes seen_;  // The counts that were added already.
+    const comm::WaitTimes* counted_;
+    comm::WaitTimes seen_;  // The part of *counted_ before the current phase.
     int awaited_rank_ = -1;
     Times spent_;                                  // Measured on the host.
     std::shared_ptr<DevicePhases> device_phases_;  // Measured on a device.

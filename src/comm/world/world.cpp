@@ -151,7 +151,7 @@ void World::compute_on(const arena::Place& place) {
 }
 
 double World::deadline() const { return impl_->deadline; }
-const ExchangeTimes& World::exchange_times() const { return impl_->times; }
+const WaitTimes& World::wait_times() const { return impl_->times; }
 double World::progress_seconds() { return impl_->engine.thread_seconds(); }
 
 void World::renumber(std::vector<int> slots) {
@@ -283,7 +283,7 @@ void World::Impl::waited_since(double begin, int rank, int64_t bucket) {
     times.wait += end - begin;
     if (rank >= 0) {
         times.awaited_rank = rank;
-        ++times.waits;
+        ++times.attributed_waits;
     }
     if (!base::tracing()) return;
     base::TraceEvent event;

@@ -16,7 +16,7 @@
 
 #include "comm/failures.hpp"
 #include "comm/transport/membership.hpp"
-#include "comm/world/exchange_times.hpp"
+#include "comm/world/wait_times.hpp"
 
 namespace dbench::comm {
 
@@ -76,9 +76,9 @@ public:
     /// Returns the seconds that a wait may take before it throws Stalled (environment variable
     /// DBENCH_TIMEOUT, 600 by default).
     double deadline() const;
-    /// Returns the time that this rank has spent in exchanges. The reference remains valid until
-    /// the next `renumber` or `use_row_transport`.
-    const ExchangeTimes& exchange_times() const;
+    /// Returns the time that this rank has spent in waits and in the sums of exchanges. The
+    /// reference remains valid until the next `renumber` or `use_row_transport`.
+    const WaitTimes& wait_times() const;
     /// Returns the CPU time of the thread that moves messages; 0 if there is none.
     double progress_seconds();
 

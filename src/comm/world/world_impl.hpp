@@ -10,7 +10,7 @@
 #include "comm/world/collective.hpp"
 #include "comm/world/control_messages.hpp"
 #include "comm/world/engine.hpp"
-#include "comm/world/exchange_times.hpp"
+#include "comm/world/wait_times.hpp"
 #include "comm/world/world.hpp"
 
 namespace dbench::comm {
@@ -29,7 +29,7 @@ struct World::Impl {
     /// Number of collectives begun; equal on all ranks at equal points of the program.
     uint64_t collectives = 0;
     uint64_t exchanges = 0;  ///< Number of exchanges begun; equal likewise.
-    ExchangeTimes times;
+    WaitTimes times;
 
     explicit Impl(Membership member);
 
@@ -53,8 +53,8 @@ struct World::Impl {
     void wait(const std::string& what, const std::function<bool()>& done,
               const std::function<std::vector<int>()>& awaited_ranks, double seconds = 0,
               int64_t bucket = -1);
-    /// Counts a wait that began at `begin` and has ended now. `rank`: the one for which it waited
-    /// last; -1: not known.
+    /// Counts a wait that began at `begin` and has ended now. `rank`: see
+    /// WaitTimes::awaited_rank; -1: not known.
     void waited_since(double begin, int rank, int64_t bucket);
     /// Sends and receives messages on a transport, and waits for all of them.
     void move(const std::string& what, Transport& transport, std::span<const Message> out,

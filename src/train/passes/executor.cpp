@@ -153,6 +153,19 @@ struct Executor::Impl {
         return all;
     }
 
+    /// When the buckets of a pass are reported.
+    enum class Report : uint8_t {
+        none,             // The pass is not the last one of the iteration.
+        during_backward,  // The pass's hooks report while the host runs it.
+        during_replay,    // The device replays a captured pass, part by part.
+        afterwards,       // After the submission of a pass that runs later.
+    };
+    Report report_of(bool last, const CapturedWork* replayed) const {
+        if (!last) return Report::none;
+        if (replayed) return Report::during_replay;
+        return device.runs_later() ? Report::afterwards : Report::during_backward;
+    }
+
     /// Submits the gradient of the local replica i; replays a captured pass if it may and can.
     /// Calls *ready for each bucket during backward or, if the work starts later, when all of it
     /// has been submitted. `ready` null: no bucket is reported.
@@ -161,27 +174,29 @@ struct Executor::Impl {
                          bool may_capture = false) {
         auto owned = own_batch(batch, i, queue);
         if (uploads) owned = uploads->upload(std::move(owned), queue);
-        CapturedWork* const pass =
+        CapturedWork* const replayed =
             may_capture ? submit_captured(x, *owned, t, i, ready != nullptr, sums, queue) : nullptr;
+        const Report report = report_of(ready != nullptr, replayed);
         const Ready ready_after_all = [&](arena::Columns bucket) {
             join();
             (*ready)(bucket);
         };
-        const Ready* const by_bucket =
-            pass || device.runs_later() || !ready ? nullptr : &ready_after_all;
-        if (!pass) {
+        if (!replayed) {
+            const Ready* const by_hooks =
+                report == Report::during_backward ? &ready_after_all : nullptr;
             device.submit(
                 "gradient", [&] { return accesses_with_scores(x, i, *owned, sums); },
-                [this, x, owned, t, i, by_bucket, sums, &queue] {
-                    replica_pass.gradient(x, i, *owned, t, by_bucket, sums, kernel_queue(queue));
+                [this, x, owned, t, i, by_hooks, sums, &queue] {
+                    replica_pass.gradient(x, i, *owned, t, by_hooks, sums, kernel_queue(queue));
                 },
                 queue);
         }
-        if (by_bucket) watch.finish();
+        // The watch refers to `ready_after_all`, which ends with this function.
+        if (report == Report::during_backward) watch.finish();
         arena::keep(queue, owned);
         if (uploads) uploads->used(queue);
-        if (!ready || by_bucket) return;
-        pass ? report_during_pass(*pass, queue, *ready) : report_buckets(ready_after_all);
+        if (report == Report::during_replay) report_during_replay(*replayed, queue, *ready);
+        if (report == Report::afterwards) report_buckets(ready_after_all);
     }
 
     /// Submits the gradients of all local replicas, in one pass; reports buckets likewise.
@@ -190,18 +205,20 @@ struct Executor::Impl {
         arena::Queue& queue = device.place().compute();
         std::shared_ptr<const data::Batch> all = stacked->join_batches(x.count, batch);
         if (uploads) all = uploads->upload(std::move(all), queue);
-        CapturedWork* const pass = may_capture ? submit_stacked_captured(x, *all, sums) : nullptr;
-        const Ready* const by_bucket = pass || device.runs_later() ? nullptr : &ready;
-        if (!pass) {
+        CapturedWork* const replayed =
+            may_capture ? submit_stacked_captured(x, *all, sums) : nullptr;
+        const Report report = report_of(true, replayed);
+        if (!replayed) {
+            const Ready* const by_hooks = report == Report::during_backward ? &ready : nullptr;
             device.submit(
                 "gradients of all replicas",
                 [&] { return accesses_with_scores(x, std::nullopt, *all, sums); },
-                [this, x, all, by_bucket, sums] { stacked_gradients(x, *all, by_bucket, sums); });
+                [this, x, all, by_hooks, sums] { stacked_gradients(x, *all, by_hooks, sums); });
         }
         arena::keep(queue, all);
         if (uploads) uploads->used(queue);
-        if (by_bucket) return;
-        pass ? report_during_pass(*pass, queue, ready) : report_buckets(ready);
+        if (report == Report::during_replay) report_during_replay(*replayed, queue, ready);
+        if (report == Report::afterwards) report_buckets(ready);
     }
 
     void stacked_gradients(const arena::Rows& x, const data::Batch& all, const Ready* ready,
@@ -222,8 +239,8 @@ struct Executor::Impl {
     /// Reports the buckets of a captured pass on `queue`. Launches made in `ready` are ordered
     /// after the pass's part that completes the bucket, and after the passes on other queues. They
     /// run concurrently with the rest of the pass.
-    void report_during_pass(CapturedWork& pass, const arena::Queue& queue,
-                            const Ready& ready) const {
+    void report_during_replay(CapturedWork& pass, const arena::Queue& queue,
+                              const Ready& ready) const {
         arena::StepQueue* const step = device.step_queue();
         if (!step) {
             join();
@@ -342,7 +359,7 @@ void Executor::gradients(int64_t t, arena::Rows x, const BatchOf& batch, algorit
         s.join();
     }
     if (captured) captures->copy_scores(loss, accuracy);
-    s.watch.finish();
+    s.watch.finish();  // Reports what a stacked pass has left; of other passes nothing is left.
 }
 
 std::string Executor::uncaptured() const {

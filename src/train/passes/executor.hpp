@@ -16,8 +16,9 @@
 // 2. BucketWatch finds that all tensors of a bucket, and of all buckets before it, are complete.
 // 3. It calls `collect`: GradientParts writes the bucket's recorded gradients into the row in one
 //    launch (devices only).
-// 4. It calls the Executor's `ready`, which orders the step's queue after the passes on other
-//    queues and calls the Stepper's `ready`.
+// 4. It calls the Stepper's `ready`. For a ReplicaPass, a function of the Executor stands in
+//    between (`ready_after_all`), which first orders the step's queue after the passes on other
+//    queues.
 // 5. The Stepper measures the gradient, cuts the bucket into tiles and calls
 //    Algorithm::ready(step, tile), which updates the parameters of these columns and starts their
 //    exchange. With gradient clipping this happens only after the whole backward.

@@ -149,9 +149,9 @@ std::string Checkpoints::check_parts(const Manifest& manifest) const {
             sources(placement_.begin(world_.rank()), placement_.begin(world_.rank() + 1),
                     placement_.replicas, manifest.head.replicas);
         int64_t seen = 0;
-        const comm::Placement then{manifest.head.replicas, static_cast<int>(manifest.ranks)};
-        for (int rank = 0; rank < then.ranks; ++rank) {
-            if (then.begin(rank + 1) <= begin || then.begin(rank) >= end) continue;
+        const comm::Placement earlier{manifest.head.replicas, static_cast<int>(manifest.ranks)};
+        for (int rank = 0; rank < earlier.ranks; ++rank) {
+            if (earlier.begin(rank + 1) <= begin || earlier.begin(rank) >= end) continue;
             read_part((fs::path(path_of(manifest.head.iteration)) / part_name(rank)).string(),
                       begin, end,
                       [&](const std::string& name, int64_t replica, const std::string&) {
@@ -164,14 +164,16 @@ std::string Checkpoints::check_parts(const Manifest& manifest) const {
     }
 }
 
-/// Returns why this run cannot continue from `then` replicas; "" if it can.
-std::string Checkpoints::refusal(int64_t then) const {
-    const int64_t now = placement_.replicas;
-    if (now == then) return "";
-    if (others_ == (now > then ? ReplicaCountChange::clone : ReplicaCountChange::merge)) return "";
-    return " holds " + std::to_string(then) + " replicas, but the spec has " + std::to_string(now) +
-           ": set /replicas back, or /checkpoint/replicas to \"" +
-           (now > then ? "clone" : "merge") + "\", or begin anew with --overwrite";
+/// Returns why this run cannot continue from `earlier_replicas` replicas; "" if it can.
+std::string Checkpoints::refusal(int64_t earlier_replicas) const {
+    const int64_t replicas = placement_.replicas;
+    if (replicas == earlier_replicas) return "";
+    if (others_ ==
+        (replicas > earlier_replicas ? ReplicaCountChange::clone : ReplicaCountChange::merge))
+        return "";
+    return " holds " + std::to_string(earlier_replicas) + " replicas, but the spec has " +
+           std::to_string(replicas) + ": set /replicas back, or /checkpoint/replicas to \"" +
+           (replicas > earlier_replicas ? "clone" : "merge") + "\", or begin anew with --overwrite";
 }
 
 std::optional<CheckpointHead> Checkpoints::newest() {
@@ -206,13 +208,13 @@ void Checkpoints::read(int64_t iteration, arena::StateTable& state) {
     try {
         Manifest manifest;
         if (problem = try_manifest(iteration, manifest); !problem.empty()) throw RunError(problem);
-        const comm::Placement then{manifest.head.replicas, static_cast<int>(manifest.ranks)};
+        const comm::Placement earlier{manifest.head.replicas, static_cast<int>(manifest.ranks)};
         StateRestorer restorer(state, world_.place().compute(), placement_.begin(world_.rank()),
                                placement_.begin(world_.rank() + 1), placement_.replicas,
-                               then.replicas);
+                               earlier.replicas);
         const auto [begin, end] = restorer.sources();
-        for (int rank = 0; rank < then.ranks; ++rank) {
-            if (then.begin(rank + 1) <= begin || then.begin(rank) >= end) continue;
+        for (int rank = 0; rank < earlier.ranks; ++rank) {
+            if (earlier.begin(rank + 1) <= begin || earlier.begin(rank) >= end) continue;
             read_part((fs::path(path_of(iteration)) / part_name(rank)).string(), begin, end,
                       [&](const std::string& name, int64_t replica, const std::string& bytes) {
                           restorer.take(name, replica, bytes);

@@ -64,7 +64,7 @@ public:
     /// `others` does not allow the change.
     std::optional<CheckpointHead> newest();
 
-    /// Fills the table from the generation of `iteration`, for any number of ranks then and now.
+    /// Fills the table from the generation of `iteration`, for any number of ranks in both runs.
     /// With n' earlier replicas and n replicas now, replica i starts from the mean of the earlier
     /// replicas floor(i n'/n) up to but not including floor((i+1) n'/n), or from floor(i n'/n)
     /// alone if that range is empty. Collective. Throws RunError on all ranks if the generation
@@ -86,7 +86,7 @@ private:
     std::string try_manifest(int64_t iteration, Manifest& manifest) const;
     std::string check_parts(const Manifest& manifest) const;
     void remove_old(int64_t written) const;
-    std::string refusal(int64_t replicas) const;
+    std::string refusal(int64_t earlier_replicas) const;
     bool take_lock();
 
     comm::World& world_;

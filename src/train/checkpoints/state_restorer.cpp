@@ -30,15 +30,22 @@ void add_part(arena::Rows row, const std::string& bytes, int64_t parts) {
 
 }  // namespace
 
-std::pair<int64_t, int64_t> sources(int64_t begin, int64_t end, int64_t now, int64_t then) {
-    const int64_t first = begin * then / now;
+std::pair<int64_t, int64_t> sources(int64_t begin, int64_t end, int64_t replicas,
+                                    int64_t earlier_replicas) {
+    const int64_t first = begin * earlier_replicas / replicas;
     if (begin == end) return {first, first};
-    return {first, std::max((end - 1) * then / now + 1, end * then / now)};
+    return {first, std::max((end - 1) * earlier_replicas / replicas + 1,
+                            end * earlier_replicas / replicas)};
 }
 
 StateRestorer::StateRestorer(arena::StateTable& state, arena::Queue& queue, int64_t begin,
-                             int64_t end, int64_t now, int64_t then)
-    : state_(state), queue_(queue), begin_(begin), end_(end), now_(now), then_(then) {
+                             int64_t end, int64_t replicas, int64_t earlier_replicas)
+    : state_(state),
+      queue_(queue),
+      begin_(begin),
+      end_(end),
+      replicas_(replicas),
+      earlier_replicas_(earlier_replicas) {
     for (const auto& entry : state.entries()) {
         const arena::Rows rows = entry.buffer.rows();
         for (int64_t i = 0; i < rows.count; ++i) {
@@ -50,7 +57,7 @@ StateRestorer::StateRestorer(arena::StateTable& state, arena::Queue& queue, int6
 }
 
 std::pair<int64_t, int64_t> StateRestorer::sources() const {
-    return train::sources(begin_, end_, now_, then_);
+    return train::sources(begin_, end_, replicas_, earlier_replicas_);
 }
 
 void StateRestorer::take(const std::string& name, int64_t replica, const std::string& bytes) {
@@ -63,7 +70,7 @@ void StateRestorer::take(const std::string& name, int64_t replica, const std::st
             return;
         }
         for (int64_t i = begin_; i < end_; ++i) {
-            const auto [first, last] = train::sources(i, i + 1, now_, then_);
+            const auto [first, last] = train::sources(i, i + 1, replicas_, earlier_replicas_);
             if (replica < first || replica >= last) continue;
             HostRows row(entry.buffer.rows().only(i - begin_), queue_, "rows that are filled",
                          HostRows::State::settled);
@@ -80,7 +87,7 @@ void StateRestorer::finish() const {
     int64_t needed = 0;
     for (const auto& entry : state_.entries()) {
         for (int64_t i = begin_; i < end_ && !entry.data; ++i) {
-            const auto [first, last] = train::sources(i, i + 1, now_, then_);
+            const auto [first, last] = train::sources(i, i + 1, replicas_, earlier_replicas_);
             needed += last - first;
         }
     }

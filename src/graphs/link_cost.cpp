@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 
 #include "base/error.hpp"
 #include "base/streams.hpp"
@@ -165,15 +166,6 @@ RankTraffic all_reduce_traffic(int ranks) {
     traffic.rounds[0].groups.emplace_back();
     for (int rank = 0; rank < ranks; ++rank) traffic.rounds[0].groups[0].push_back(rank);
     return traffic;
-}
-
-double all_reduce_seconds(const Links& links, std::span<const int> slots, double bytes) {
-    double most = 0;
-    for (const int i : slots) {
-        most =
-            std::max(most, member_seconds(links, slots, i, bytes, [](int slot) { return slot; }));
-    }
-    return most;
 }
 
 double link_cost(const RankTraffic& traffic, const Links& links, double row_bytes,

@@ -5,7 +5,6 @@
 // arXiv:2206.01288). The placement `optimised` of a spec uses it.
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,14 +35,11 @@ RankTraffic rank_traffic(const Schedule& schedule, const std::vector<int>& rank_
 /// Returns the traffic of an all-reduce among all ranks in every iteration.
 RankTraffic all_reduce_traffic(int ranks);
 
-/// Returns DT-FM's cost of an all-reduce whose parts are sent directly, in seconds: the largest
-/// over members i of sum over j != i of 2 (a_ij + bytes / (b_ij m)), for m members on `slots`, with
-/// latency a and bandwidth b.
-double all_reduce_seconds(const Links& links, std::span<const int> slots, double bytes);
-
-/// Returns the mean seconds of an iteration. A round costs the time of its slowest rank; a rank's
-/// time is the sum over the rows it sends of (a + row_bytes / b), plus the cost of its all-reduces.
-/// slot[r] is the slot of rank r.
+/// Returns the mean seconds of an iteration. A round costs the time of its slowest rank. The time
+/// of rank i is the sum over the rows that it sends to a rank j of (a_ij + row_bytes / b_ij), with
+/// latency a and bandwidth b, plus DT-FM's cost of its all-reduces, whose parts are sent directly:
+/// the sum over the other members j of 2 (a_ij + row_bytes / (b_ij m)) for m members. slot[r] is
+/// the slot of rank r.
 double link_cost(const RankTraffic& traffic, const Links& links, double row_bytes,
                  const Slots& slot);
 

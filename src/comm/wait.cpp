@@ -16,7 +16,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/signals.hpp"
-#include "comm/world/world.hpp"
+#include "comm/failures.hpp"
 
 namespace dbench::comm {
 namespace {

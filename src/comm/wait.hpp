@@ -9,7 +9,8 @@
 
 namespace dbench::comm {
 
-/// A poll that took at least this long was moving data: more data is likely, so poll again at once.
+/// A poll that took at least this long was moving data: more data is likely, so the back-off starts
+/// again.
 inline constexpr double kBusyPoll = 20e-6;
 
 /// Backs off between two polls: yields for the first microseconds, then sleeps for 20 to 200 us, a
@@ -58,8 +59,8 @@ struct StallDiagnosis {
 struct Wait {
     std::string what;            ///< Names the wait in errors: "the exchange of iteration 7".
     std::function<bool()> done;  ///< Makes progress and returns true at the end. Never blocks.
-    std::function<std::vector<int>()>
-        awaited_ranks;  ///< Returns the ranks that this wait depends on.
+    /// Returns the ranks that this wait depends on.
+    std::function<std::vector<int>()> awaited_ranks;
     /// Throws PeerFailure if another rank failed. Called at intervals.
     std::function<void()> check_failures;
     double deadline;  ///< Seconds from the start of the wait until it fails.

@@ -119,7 +119,8 @@ struct ProductionRun::Impl {
             world, placement, layout, spec,
             algorithms::RunSchedule(std::move(graph), row, how.algorithm, run));
         table.emplace(how.type, placement.begin(w.rank()), placement.count(w.rank()),
-                      layout.columns(), stepper->exchange().readable(), w.place().memories());
+                      layout.columns(), stepper->exchange().peer_readable_memory(),
+                      w.place().memories());
         table->declare_parameters();
         gradient = table->peer_readable_scratch();
         drawn = table->scratch();

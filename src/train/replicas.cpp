@@ -47,14 +47,14 @@ arena::Layout carried_layout_of(const Model& model) {
 }
 
 Replicas::Replicas(const Model& model, const comm::Placement& placement, int rank,
-                   arena::DType type, Init init, uint64_t seed, arena::Memory readable,
+                   arena::DType type, Init init, uint64_t seed, arena::Memory peer_readable,
                    Device& device)
     : device_(device),
       layout_(layout_of(model.declaration())),
       buffer_layout_(buffer_layout_of(model)),
       carried_layout_(carried_layout_of(model)),
       state_(type, placement.begin(rank), placement.count(rank), layout_.columns(),
-             std::move(readable), device.place().memories()) {
+             std::move(peer_readable), device.place().memories()) {
     const arena::Rows x = state_.declare_parameters();
     gradient_ = state_.peer_readable_scratch();
     const auto rows_of = [&](const char* name, const arena::Layout& layout) {

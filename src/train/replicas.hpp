@@ -23,10 +23,10 @@ class Replicas {
 public:
     /// Makes the local replicas of `rank`. `init` `same` gives all replicas the values of replica
     /// 0, `independent` gives each its own random values, both drawn by the host from `seed`. Rows
-    /// that other ranks may read in place are allocated in `readable` memory (see StateTable). The
-    /// replicas train on `device`, which must outlive them.
+    /// that other ranks may read in place are allocated in `peer_readable` memory (see StateTable).
+    /// The replicas train on `device`, which must outlive them.
     Replicas(const Model& model, const comm::Placement& placement, int rank, arena::DType type,
-             Init init, uint64_t seed, arena::Memory readable = nullptr,
+             Init init, uint64_t seed, arena::Memory peer_readable = nullptr,
              Device& device = host_device());
 
     const arena::Layout& layout() const { return layout_; }

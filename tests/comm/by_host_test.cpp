@@ -23,7 +23,7 @@ arena::Buffer reduced(World& world, int n, const arena::Layout& layout, arena::D
     Exchange exchange(world, placement, layout, nullptr, reduction);
     const arena::Buffer start =
         replicas(layout, type, placement.begin(world.rank()), placement.count(world.rank()));
-    arena::Buffer x = readable(exchange, start.rows());
+    arena::Buffer x = peer_readable(exchange, start.rows());
     std::vector<Token> tokens;
     for (int time = 0; time < times; ++time) {
         for (const Token& token : tokens) exchange.reclaim(token);

@@ -76,7 +76,7 @@ RouteFacts route_facts(int64_t replicas, const std::set<std::string>& names) {
     if (has("two hosts")) facts.hosts = &two_hosts;
     if (has("mixed hosts")) facts.hosts = &mixed;
     if (has("unequal hosts")) facts.hosts = &unequal;
-    facts.readable = facts.shares_memory != nullptr;
+    facts.peer_readable = facts.shares_memory != nullptr;
     REQUIRE(left == std::set<std::string>{});
     return facts;
 }

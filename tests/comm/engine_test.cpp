@@ -119,7 +119,7 @@ TEST_CASE("Rows that no rank has read do not delay the end of an Exchange") {
              const arena::Buffer start =
                  replicas(layout, arena::DType::float32, placement.begin(world.rank()),
                           placement.count(world.rank()));
-             const arena::Buffer x = readable(*exchange, start.rows());
+             const arena::Buffer x = peer_readable(*exchange, start.rows());
              arena::copy(start.rows(), x.rows(), layout.all());
              // A run that a signal ends has started the exchange of the next iteration.
              const Token sent = exchange->start_mix({0, true}, x.rows(), layout.all(),
@@ -139,9 +139,9 @@ TEST_CASE("The wait for an exchange rethrows the exception of a step") {
         std::vector<int> awaited_ranks() const override { return {}; }
     };
     Engine engine(true, arena::host_queue());
-    for (const bool at_once : {false, true}) {
+    for (const FirstAdvance first : {FirstAdvance::engine, FirstAdvance::caller}) {
         auto operation = std::make_shared<Broken>();
-        engine.start(operation, at_once);
+        engine.start(operation, first);
         CHECK(finishes_by_itself(operation));
         CHECK_THROWS_AS(engine.test(*operation), base::RunError);
         while (!engine.in_flight().empty()) std::this_thread::yield();
@@ -170,7 +170,7 @@ TEST_CASE("The progress thread selects the device of the queue on which its rank
     Engine engine(true, first);
     const auto seen = [&](const Device& device) {
         const auto operation = std::make_shared<Seeing>(device.entered);
-        engine.start(operation, false);
+        engine.start(operation, FirstAdvance::engine);
         return finishes_by_itself(operation) ? operation->seen.load() : -1;
     };
     CHECK(seen(first) == 1);
@@ -191,7 +191,7 @@ TEST_CASE("A halted engine takes no further step") {
     };
     Engine engine(true, arena::host_queue());
     const auto operation = std::make_shared<Counting>();
-    engine.start(operation, false);
+    engine.start(operation, FirstAdvance::engine);
     while (operation->steps < 3) std::this_thread::yield();
     engine.halt();
     const int steps = operation->steps;
@@ -208,7 +208,7 @@ TEST_CASE("An operation that the waiting thread finishes is not kept") {
     Engine engine(false, arena::host_queue());
     auto operation = std::make_shared<Brief>();
     const std::weak_ptr<Brief> kept = operation;
-    engine.start(operation, false);
+    engine.start(operation, FirstAdvance::engine);
     CHECK(engine.test(*operation));
     CHECK(engine.in_flight().empty());
     operation.reset();

@@ -122,7 +122,7 @@ TEST_CASE("Exchanges use messages after the numbers have run out") {
     for (const std::string& problem : play(2, [&](World& world) -> std::string {
              Exchange exchange(world, {2, 2}, layout, &ring, Reduction::reproducible);
              const arena::Buffer start = replicas(layout, arena::DType::float32, world.rank(), 1);
-             const arena::Buffer x = readable(exchange, start.rows());
+             const arena::Buffer x = peer_readable(exchange, start.rows());
              const arena::Buffer out(arena::DType::float32, world.rank(), 1, layout.columns());
              arena::copy(start.rows(), x.rows(), layout.all());
              std::vector<Token> never_reclaimed;

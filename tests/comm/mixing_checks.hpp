@@ -48,8 +48,9 @@ inline std::string against_dense(const DenseSchedule& schedule, const arena::Lay
 }
 
 /// Makes rows in memory that other ranks of the host can read in place, if there is such memory.
-inline arena::Buffer readable(const Exchange& exchange, arena::Rows like) {
-    const arena::Memory memory = exchange.readable();
+inline arena::Buffer peer_readable(Exchange& exchange, arena::Rows like) {
+    exchange.share_host_memory();
+    const arena::Memory memory = exchange.peer_readable_memory();
     if (!memory) return {like.type, like.first, like.count, like.stride};
     return {like.type, like.first, like.count, like.stride, memory};
 }
@@ -59,7 +60,7 @@ inline arena::Buffer readable(const Exchange& exchange, arena::Rows like) {
 inline std::string check_rows_in_place(Exchange& exchange, const arena::Layout& layout,
                                        const arena::Buffer& start, const arena::Buffer& expected) {
     const arena::Rows from = start.rows();
-    const arena::Buffer x = readable(exchange, from);
+    const arena::Buffer x = peer_readable(exchange, from);
     const arena::Buffer out(from.type, from.first, from.count, from.stride);
     const auto columns = layout.tiles(layout.all(), arena::kBlock);
     std::vector<Token> in_place(columns.size());
@@ -160,7 +161,7 @@ inline std::string check_all_reduce(World& world, int n, const arena::Layout& la
     std::string problems = difference(x.rows(), expected.rows(), layout.columns());
 
     const arena::Buffer start = replicas(layout, type, x.rows().first, x.rows().count);
-    const arena::Buffer in_place = readable(exchange, start.rows());
+    const arena::Buffer in_place = peer_readable(exchange, start.rows());
     tokens.clear();
     for (int time = 0; time < 3; ++time) {
         for (const Token& token : tokens) exchange.reclaim(token);

@@ -60,7 +60,7 @@ TEST_CASE("An exchange that has been drained is finished without waiting") {
     CHECK(difference(x.rows(), expected.rows(), layout.columns()) == "");
 
     const arena::Buffer start = replicas(layout, arena::DType::float32, world.rank(), 1);
-    const arena::Buffer in_place = readable(exchange, start.rows());
+    const arena::Buffer in_place = peer_readable(exchange, start.rows());
     arena::copy(start.rows(), in_place.rows(), layout.all());
     world.barrier();
     if (world.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));

@@ -54,7 +54,9 @@ Stepper::Stepper(comm::World& world, const comm::Placement& placement, const are
       queue_(world.place().compute()),
       no_decay_(std::vector<double>(layout.tensors().size())) {
     if (staged_) check_controller(*staged_, layout);
-    auto table = arena::StateTable::dry(spec.type, layout.columns(), exchange_->readable());
+    exchange_->share_host_memory();
+    auto table =
+        arena::StateTable::dry(spec.type, layout.columns(), exchange_->peer_readable_memory());
     // A second pair of objects, because the run's own parts may declare their state only once.
     make(spec).declare(table);
     state_elements_ = table.elements_per_replica();

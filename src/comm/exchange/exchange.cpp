@@ -40,7 +40,7 @@ auto begin_or_keep(const std::shared_ptr<OperationInFlight>& operation, const Be
     try {
         return begin();
     } catch (...) {
-        Engine::keep(operation);
+        Engine::keep_until_exit(operation);
         throw;
     }
 }
@@ -93,7 +93,7 @@ RouteFacts Exchange::Impl::route_facts(const arena::Rows& x, arena::Columns colu
                      .transport_reads_devices = world_impl.rows().reads_devices()};
     if (place().immediate() && shared_memory && shared_memory->shared()) {
         // With a codec, x need not be in shared memory: the encoded rows are.
-        facts.readable = coded() || shared_memory->holds(x.data);
+        facts.peer_readable = coded() || shared_memory->holds(x.data);
         facts.shares_memory = [this](int rank) { return shared_memory->shares_with(rank); };
         if (!shared_memory->hosts().empty()) facts.hosts = &shared_memory->hosts();
     }
@@ -134,11 +134,14 @@ std::shared_ptr<MixingOperation> Exchange::Impl::start(std::shared_ptr<const Mix
                                                         .in_place = in_place,
                                                         .place = place()});
     if (in_place) unreclaimed.push_back(operation);
-    const bool arithmetic = begin_or_keep(operation, [&] { return operation->begin(); });
+    const bool arithmetic_remains = begin_or_keep(operation, [&] { return operation->begin(); });
     if (trace) trace->polled = operation->moves();
     operation->trace = std::move(trace);
     if (operation->moves()) {
-        world_impl.engine.start(operation, !arithmetic && !operation->ordered());
+        // The caller may be inside backward, which goes on at once if the progress thread does the
+        // arithmetic. With a queue the caller has nothing to advance.
+        const bool by_engine = arithmetic_remains || operation->ordered();
+        world_impl.engine.start(operation, by_engine ? FirstAdvance::engine : FirstAdvance::caller);
     } else {
         // Needs no polling: it is done, or will be when other ranks offer their rows.
         world_impl.engine.test(*operation);
@@ -233,16 +236,17 @@ std::vector<std::shared_ptr<OperationInFlight>> Exchange::Impl::in_flight() {
     return pending;
 }
 
-const std::shared_ptr<HostMemory>& Exchange::Impl::host_memory() {
-    if (!shared_memory) shared_memory = std::make_shared<HostMemory>(world);
-    return shared_memory;
-}
-
 const arena::Place& Exchange::place() const { return impl_->place(); }
 
-arena::Memory Exchange::readable() const {
-    if (!place().immediate()) return nullptr;  // other ranks cannot read GPU memory
-    const std::shared_ptr<HostMemory>& memory = impl_->host_memory();
+void Exchange::share_host_memory() {
+    std::shared_ptr<HostMemory>& memory = impl_->shared_memory;
+    if (place().immediate() && !memory) memory = std::make_shared<HostMemory>(impl_->world);
+}
+
+arena::Memory Exchange::peer_readable_memory() const {
+    const std::shared_ptr<HostMemory>& memory = impl_->shared_memory;
+    if (!place().immediate()) return nullptr;
+    DBENCH_EXPECT(memory);
     if (!memory->shared()) return nullptr;
     return [memory](int64_t bytes) { return memory->allocate(bytes); };
 }
@@ -252,7 +256,8 @@ std::string Exchange::rows_on_host() const {
         return impl_->world_impl.member.local_size > 1 ? "as messages (they are in GPU memory)"
                                                        : "";
     }
-    return impl_->host_memory()->status();
+    DBENCH_EXPECT(impl_->shared_memory);
+    return impl_->shared_memory->status();
 }
 
 Token Exchange::start_mix(graphs::Round round, arena::Rows x, arena::Columns columns,
@@ -345,7 +350,7 @@ Token Exchange::Impl::start_delivery(graphs::Round round, arena::Rows messages, 
     if (trace) trace->polled = delivery->moves();
     delivery->trace = std::move(trace);
     if (delivery->moves()) {
-        world_impl.engine.start(delivery, true);
+        world_impl.engine.start(delivery, FirstAdvance::caller);
     } else {
         world_impl.engine.test(*delivery);
     }

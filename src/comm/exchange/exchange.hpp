@@ -102,9 +102,9 @@ public:
     /// same order; any number may be in flight. Groups of the round are averaged by an all-reduce
     /// along the fixed tree.
     ///
-    /// With RowLifetime::until_reclaimed and x in `readable` memory, ranks of the same host read
-    /// the rows in place and nothing is copied. `out` must then be other rows than x, and x must
-    /// not be written before `reclaim`.
+    /// With RowLifetime::until_reclaimed and x in peer_readable_memory(), ranks of the same host
+    /// read the rows in place and nothing is copied. `out` must then be other rows than x, and x
+    /// must not be written before `reclaim`.
     Token start_mix(graphs::Round round, arena::Rows x, arena::Columns columns,
                     RowLifetime lifetime = RowLifetime::until_finish);
     /// Waits for the exchange and writes W x to `out`. `out` may be x, unless rows are read in
@@ -127,12 +127,15 @@ public:
     /// called after the finish call, in the same order on all ranks. Returns at once if the rows
     /// were not read in place.
     void reclaim(const Token& token);
-    /// Returns the memory that ranks of this host can read in place; null if there is none. The
-    /// first call is collective.
-    arena::Memory readable() const;
+    /// Lets the ranks of this host share memory. Call it before rows are allocated. Afterwards
+    /// exchanges may read rows in place. The first call is collective; later ones do nothing.
+    void share_host_memory();
+    /// Returns the memory that ranks of this host can read in place; null if there is none. Call
+    /// share_host_memory() before.
+    arena::Memory peer_readable_memory() const;
     /// Returns how rows with RowLifetime::until_reclaimed reach the other ranks of this host: "in
-    /// place", or "as messages" with the reason; "" if this host has one rank. Collective if
-    /// `readable` was not called before.
+    /// place", or "as messages" with the reason; "" if this host has one rank. Call
+    /// share_host_memory() before.
     std::string rows_on_host() const;
     /// Finishes with out = (W - I) x, in other rows than x. Differences between neighbours are
     /// rounded relative to their own size, so sums of them over time preserve the mean over

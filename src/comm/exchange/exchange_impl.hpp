@@ -27,7 +27,8 @@ struct Exchange::Impl {
     std::shared_ptr<ScratchPool> pool;  ///< Memory for messages of the row transport.
     /// Memory for messages that the host must be able to read and write.
     std::shared_ptr<ScratchPool> host_visible_pool;
-    /// Memory that the ranks of this host share. Created by the first call of host_memory().
+    /// Memory that the ranks of this host share. Null before share_host_memory(), and if rows are
+    /// in GPU memory, which other ranks cannot read.
     std::shared_ptr<HostMemory> shared_memory;
     std::unique_ptr<ScratchPool> host_pool;  ///< Scratch in `shared_memory`.
     /// The plan of all-reduces over all replicas.
@@ -49,9 +50,6 @@ struct Exchange::Impl {
     }
     bool coded() const { return codec != arena::ElementCodec::identity; }
     const arena::Place& place() const { return world_impl.member.place; }
-    /// Returns `shared_memory`, and creates it first if there is none. The first call is
-    /// collective.
-    const std::shared_ptr<HostMemory>& host_memory();
     /// Returns the plan of the round, from a cache if possible.
     std::shared_ptr<const MixingPlan> plan(graphs::Round round);
     /// Returns the facts that decide about the routes of an exchange, see choose_routes.hpp.

@@ -31,7 +31,8 @@ private:
 inline void start_on_queue(Engine& engine, RowTransport& transport, std::span<const Message> out,
                            std::span<const Message> in) {
     if (out.empty() && in.empty()) return;
-    engine.start(std::make_shared<TransferOperation>(transport.start(out, in)), false);
+    engine.start(std::make_shared<TransferOperation>(transport.start(out, in)),
+                 FirstAdvance::engine);
 }
 
 }  // namespace dbench::comm

@@ -12,7 +12,7 @@ constexpr int64_t kMaxGroupReadWhole = 8;
 
 /// True if ranks of this host may read this exchange's rows in place.
 bool may_share(const RouteFacts& facts) {
-    return facts.until_reclaimed && facts.readable && !facts.empty;
+    return facts.until_reclaimed && facts.peer_readable && !facts.empty;
 }
 
 /// True if the plan is one group of all replicas.

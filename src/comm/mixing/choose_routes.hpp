@@ -52,10 +52,10 @@ struct RouteFacts {
     /// The caller leaves the rows unchanged until it reclaims them.
     bool until_reclaimed = false;
     /// Other ranks of this host can read the rows, or their encoded words, in shared memory.
-    bool readable = false;
-    /// The shared memory has a number for this exchange.
+    bool peer_readable = false;
+    /// False if all slots of the host's board are in use: the rows then travel as messages.
     bool has_number = true;
-    /// True for a rank that shares memory with this rank. Called only if `readable`.
+    /// True for a rank that shares memory with this rank. Called only if `peer_readable`.
     std::function<bool(int rank)> shares_memory = nullptr;
     /// The ranks of all hosts; null unless every rank shares memory with another rank.
     const RanksByHost* hosts = nullptr;

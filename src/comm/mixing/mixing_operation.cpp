@@ -23,10 +23,10 @@ bool MixingOperation::begin() {
         arena::order(context_.place.compute(), queue, "rows that are exchanged");
     }
     travelling_->prepare();
-    bool arithmetic = false;
-    for (const auto& route : routes_) arithmetic |= route->start();
+    bool arithmetic_remains = false;
+    for (const auto& route : routes_) arithmetic_remains |= route->start();
     if (ordered()) moved_ = queue.record();
-    return arithmetic;
+    return arithmetic_remains;
 }
 
 bool MixingOperation::moves() const {

@@ -40,7 +40,8 @@ public:
     ~MixingOperation() override;
 
     /// Starts everything that needs no arithmetic. Returns true if arithmetic remains before the
-    /// first messages of groups can be sent; `advance` does it.
+    /// first messages of groups can be sent. `advance` does it; the caller then leaves the first
+    /// advance to the progress thread, so that backward continues.
     bool begin();
 
     /// The rows x.

@@ -161,7 +161,7 @@ public:
     explicit RunningService(World& world, Arguments&&... arguments)
         : engine_(world.impl().engine),
           service_(std::make_shared<Kind>(world, std::forward<Arguments>(arguments)...)) {
-        engine_.start(service_, false);
+        engine_.start(service_, FirstAdvance::engine);
     }
     ~RunningService() {
         if (!service_->done()) engine_.halt();

@@ -59,8 +59,8 @@ struct GroupPlan {
 
 /// The rows that one rank sends, receives and adds.
 struct MixingPlan {
-    std::vector<std::vector<Source>>
-        terms;  ///< Per local row: its summands, the row itself first. Empty for rows of groups.
+    /// Per local row: its summands, the row itself first. Empty for rows of groups.
+    std::vector<std::vector<Source>> terms;
     /// One entry per other rank. Slots count up in the order of `receive`.
     std::vector<RankRows> send, receive;
     int64_t slots = 0;               ///< Number of received rows.

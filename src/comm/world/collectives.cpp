@@ -218,7 +218,7 @@ BackgroundCollective::BackgroundCollective(World& world, std::string what, std::
       what_(std::move(what)),
       collective_(
           world_.collective(Collective::Direction::both, std::move(text), std::move(answer))) {
-    world_.engine.start(collective_, true);
+    world_.engine.start(collective_, FirstAdvance::caller);
 }
 
 BackgroundCollective::~BackgroundCollective() = default;

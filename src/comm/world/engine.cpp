@@ -25,7 +25,7 @@ void Engine::halt() {
     }
     changed_.notify_all();
     if (thread_.joinable()) thread_.join();
-    for (auto& operation : std::exchange(operations_, {})) keep(std::move(operation));
+    for (auto& operation : std::exchange(operations_, {})) keep_until_exit(std::move(operation));
 }
 
 void Engine::compute_on(arena::Queue& queue) {
@@ -34,9 +34,9 @@ void Engine::compute_on(arena::Queue& queue) {
     device_selected_ = false;
 }
 
-void Engine::start(std::shared_ptr<OperationInFlight> operation, bool now) {
-    if (now && step(*operation)) {
-        if (operation->error_) keep(std::move(operation));
+void Engine::start(std::shared_ptr<OperationInFlight> operation, FirstAdvance first) {
+    if (first == FirstAdvance::caller && step(*operation)) {
+        if (operation->error_) keep_until_exit(std::move(operation));
         return;
     }
     {
@@ -47,7 +47,7 @@ void Engine::start(std::shared_ptr<OperationInFlight> operation, bool now) {
     changed_.notify_all();
 }
 
-void Engine::keep(std::shared_ptr<OperationInFlight> failed) {
+void Engine::keep_until_exit(std::shared_ptr<OperationInFlight> failed) {
     // A transport may still write into its memory.
     base::keep_until_exit(std::move(failed));
 }
@@ -122,7 +122,7 @@ bool Engine::step_all() {
         }
         std::erase_if(operations_, [](const auto& operation) { return operation->done(); });
     }
-    for (auto& operation : failed) keep(std::move(operation));
+    for (auto& operation : failed) keep_until_exit(std::move(operation));
     return finished;
 }
 

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -41,6 +42,10 @@ private:
     std::exception_ptr error_;
 };
 
+/// The thread that first advances an operation that is started: `caller`, within `start`, so that
+/// its first messages leave at once; or `engine`, so that the caller goes on.
+enum class FirstAdvance : uint8_t { caller, engine };
+
 /// Polls the operations in its list on the progress thread, which sleeps while there are none, and
 /// on every thread that waits for an operation. Polling is necessary because MPI moves large
 /// messages only inside MPI calls: without calls between start and finish, no communication
@@ -56,13 +61,12 @@ public:
 
     /// Sets the queue on which the rank computes.
     void compute_on(arena::Queue& queue);
-    /// Adds an operation to the list. `now`: the caller's thread advances it first. An operation
-    /// that fails is kept until the process ends, because a transport may still write into its
-    /// memory.
-    void start(std::shared_ptr<OperationInFlight> operation, bool now);
+    /// Adds an operation to the list. An operation that fails is kept until the process ends,
+    /// because a transport may still write into its memory.
+    void start(std::shared_ptr<OperationInFlight> operation, FirstAdvance first);
     /// Keeps an operation that failed before `start` until the process ends, because a queue or a
     /// transport may still use its memory.
-    static void keep(std::shared_ptr<OperationInFlight> failed);
+    static void keep_until_exit(std::shared_ptr<OperationInFlight> failed);
     /// Stops advancing operations, after a failure: their rows may then be freed. Keeps the
     /// operations' own memory until the process ends, because a transport may still write into it.
     void halt();

@@ -209,9 +209,9 @@ struct Session::Impl {
             const std::string obstacle = texts_obstacle(evaluation.texts);
             if (!obstacle.empty()) throw base::UserError(obstacle);
         }
-        replicas = std::make_unique<Replicas>(*model, placement, world.rank(), spec.precision,
-                                              spec.init, spec.seed.init,
-                                              stepper->exchange().readable(), options.device);
+        replicas = std::make_unique<Replicas>(
+            *model, placement, world.rank(), spec.precision, spec.init, spec.seed.init,
+            stepper->exchange().peer_readable_memory(), options.device);
         stepper->attach(replicas->state(), replicas->g());
         residence = find_residence();
         if (residence.on) {

@@ -70,8 +70,9 @@ struct Step {
     arena::StateTable& state;
     const Distillation& distillation;
     const Linearisation& linearisation;
-    const arena::ReadOnlyArray<double>& no_decay;  ///< Per tensor [T], all 0.
-    arena::Queue& queue;                           ///< The queue that computes x and g. See `wait`.
+    /// Weight decay 0 for every tensor [T], for `apply_direction`, which must not decay again.
+    const arena::ReadOnlyArray<double>& no_decay;
+    arena::Queue& queue;  ///< The queue that computes x and g. See `wait`.
     /// Round of the following iteration. Has a value only if the rows of that iteration may be sent
     /// as soon as they are complete: its round is already known, and nothing is measured before its
     /// exchange.

@@ -67,12 +67,14 @@ struct ModelFacts {
     bool carries = false;     ///< State continues from batch to batch.
     bool draws = false;       ///< Dropout.
     bool stacks = true;       ///< LibTorch's vmap can run it.
-    /// Values per channel over which the BatchNorm with the fewest normalises one sample; 0:
+    /// The reason why LibTorch's vmap cannot run the model; empty if it can, or if the reason is
     /// unknown.
+    std::string unstacked = {};
+    /// The smallest number of values per channel that any BatchNorm layer averages for one sample;
+    /// 0: unknown.
     int64_t normalised_values = 0;
-    std::string unstacked = {};  ///< Why it cannot, if the reason is known.
-    bool fixed_start = false;    ///< The initial parameters are given, not drawn.
-    bool own_loss = false;       ///< It has a loss function of its own.
+    bool fixed_start = false;  ///< The initial parameters are given, not drawn.
+    bool own_loss = false;     ///< It has a loss function of its own.
 };
 
 /// The training data and its minibatches.

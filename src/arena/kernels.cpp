@@ -10,7 +10,6 @@
 #include "base/error.hpp"
 
 namespace dbench::arena {
-namespace {}  // namespace
 
 template <class T>
 void on_host(const Zero<T>& body) {

@@ -26,10 +26,9 @@ struct Term {
 void weighted_sums(std::span<const std::vector<Term>> terms, Rows out, Columns columns,
                    Queue& queue = host_queue());
 
-/// Computes weighted means, for weights w that sum to one: out_i = b + sum_j w_j (x_j - b), where b
-/// is the row of the first term (at least one term). Equal rows are reproduced bit for bit,
-/// although weights in float32 do not sum to exactly one. If the weights sum to s, b counts with
-/// the factor s.
+/// Computes weighted means: out_i = s b + sum_j w_j (x_j - b), where b is the row of the first term
+/// (at least one term) and s is the sum of the weights w, or 1 if the sum is within 1e-9 of 1. So
+/// equal rows are reproduced bit for bit, although weights in float32 do not sum to exactly one.
 void weighted_means(std::span<const std::vector<Term>> terms, Rows out, Columns columns,
                     Queue& queue = host_queue());
 
@@ -38,7 +37,7 @@ void weighted_means(std::span<const std::vector<Term>> terms, Rows out, Columns 
 void weighted_changes(std::span<const std::vector<Term>> terms, Rows out, Columns columns,
                       Queue& queue = host_queue());
 
-/// Sets `columns` of all rows to zero.
+/// Sets `columns` of all rows to zero. Only tests and benchmarks need it: new rows are zero.
 void fill_zero(Rows rows, Columns columns, Queue& queue = host_queue());
 /// Copies `columns`. Both must have the same row count, element type and stride.
 void copy(Rows from, Rows to, Columns columns, Queue& queue = host_queue());

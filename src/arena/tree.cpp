@@ -79,8 +79,8 @@ std::vector<GroupOfStep> find_groups(const TreePlan& plan) {
     const size_t count = plan.steps.size();
     std::vector<GroupOfStep> found(count);
     std::vector<int64_t> parents(count, -1);
-    std::vector<size_t> writers(static_cast<size_t>(plan.slots));  // The step whose result a slot
-                                                                   // holds now.
+    // Per slot: the step whose result it holds now.
+    std::vector<size_t> writers(static_cast<size_t>(plan.slots));
     for (size_t k = 0; k < count; ++k) {
         const TreeStep& step = plan.steps[k];
         const auto find = [&](const Operand& from, int64_t& child) {
@@ -131,8 +131,8 @@ private:
 }  // namespace
 
 TreeGroups in_groups(const TreePlan& plan, int64_t at_once) {
-    constexpr int32_t kLeaves = 1 << 30;  // The places of leaves until the number of kept ones is
-                                          // known.
+    // Leaves have places from here on until the number of kept results is known.
+    constexpr int32_t kLeaves = 1 << 30;
     const std::vector<GroupOfStep> found = find_groups(plan);
     std::vector<size_t> order(plan.steps.size());
     std::iota(order.begin(), order.end(), size_t{0});

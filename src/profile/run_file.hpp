@@ -84,8 +84,8 @@ private:
     h5::File file_;
     FileGuard guard_;
     int64_t size_ = 0;  ///< Bytes of the file after the last flush.
-    std::string
-        path_problem_;  ///< The reason why the path no longer leads to the file; "" if it does.
+    /// The reason why the path no longer leads to the file; "" if it does.
+    std::string path_problem_;
     std::string truncation_;  ///< Report that another process truncated the file; "" if none did.
     double next_check_ = 0;
     bool broken_ = false;  ///< HDF5 failed to write and must not be called again.

@@ -13,7 +13,8 @@ namespace dbench::program {
 /// ranks.
 std::optional<RankPlacement> place_ranks(comm::World& world, const PreparedRun& setup);
 
-/// Describes the result of place_ranks for people. Precondition: `setup.placed` holds a value.
+/// Describes the result of place_ranks for people. Precondition: `setup.rank_placement` holds a
+/// value.
 std::string placement_text(const PreparedRun& setup);
 
 }  // namespace dbench::program

@@ -3,6 +3,7 @@
 #include <fnmatch.h>
 
 #include <cmath>
+#include <stdexcept>
 
 #include "arena/sums/dispersion.hpp"
 #include "base/error.hpp"
@@ -21,9 +22,14 @@ double measure(const arena::Dispersion& d, Measure which) {
             return d.index_of_dispersion;
         case Measure::quartile_coefficient:
             return d.quartile_coefficient;
-        default:
+        case Measure::coefficient_of_variation:
             return d.coefficient_of_variation;
+        case Measure::variance:
+        case Measure::consensus_distance:
+        case Measure::step_time:
+            break;  // not measured by norms
     }
+    throw std::logic_error("a measure that norms do not give");
 }
 
 // Plans with more changes than this, for example two graphs that alternate, do not report each

@@ -57,8 +57,8 @@ private:
     const arena::Layout& layout_;
     comm::Exchange& exchange_;
     Timers& timers_;
-    std::optional<graphs::MeasureRequest>
-        request_;                  ///< This iteration's request; empty if nothing is measured.
+    // This iteration's request; empty if nothing is measured.
+    std::optional<graphs::MeasureRequest> request_;
     std::vector<size_t> tensors_;  // Indices of the requested tensors.
     size_t reported_ = 0;          // Number of stages reported so far.
     double bytes_ = 0;

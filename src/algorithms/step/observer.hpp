@@ -1,7 +1,8 @@
 #pragma once
 // The records that training passes to observers (for example the recorder of the result file).
-// Observers only receive: nothing here changes a run. The module `profile` sees nothing else of
-// training, so the types here depend neither on LibTorch nor on HDF5.
+// Observers never change what is computed. `settle` may refuse a checkpoint, and a recorder that
+// cannot write ends the run. The module `profile` sees nothing else of training, so the types here
+// depend neither on LibTorch nor on HDF5.
 
 #include <cstdint>
 #include <functional>
@@ -19,8 +20,8 @@ struct IterationRecord {
     int64_t iteration = 0;
     double epoch = 0;  ///< Samples consumed by all replicas at the end of the iteration, over N.
     double lr = 0;
-    bool averaged = false;         ///< Parameters were averaged with the matrix of `round`.
-    graphs::Round round{0, true};  ///< Valid if `averaged`.
+    bool averaged = false;
+    graphs::Round round{0, true};  ///< Round of the iteration; W is applied only if `averaged`.
     int64_t averagings = 0;        ///< Number for the parameters.
     double degree = 0;             ///< Mean out-degree without the replica itself.
     int64_t messages = 0;
@@ -34,10 +35,8 @@ struct IterationRecord {
     std::vector<double> staleness;     ///< [R] Asynchronous::staleness
     std::vector<double> replica_time;  ///< [R] End of the iteration, seconds from the run's start.
 
-    Times times;  ///< Times of this rank; settled before an observer receives them.
-    /// The rank for which this rank waited last in the iteration's exchanges; -1: it did not wait,
-    /// or the rank is not known.
-    int awaited_rank = -1;
+    Times times;            ///< Times of this rank; settled before an observer receives them.
+    int awaited_rank = -1;  ///< In the iteration's exchanges, see comm::WaitTimes; -1: none.
     /// Bytes that all replicas send for the profile, as if each had a rank.
     double profile_bytes = 0;
     double control_bytes = 0;  ///< Bytes sent for a controller, counted the same way.

@@ -127,9 +127,9 @@ public:
     }
     /// Resumes the run at iteration t: graphs that began before t are not reported again.
     void resume_at(int64_t t) { control_.resume_at(t); }
-    /// Promises that iterations up to `end` follow each other without anyone writing x in between.
-    /// A step may then already send what the next one exchanges. All ranks must pass the same
-    /// `end`.
+    /// Promises that nothing but the algorithm writes x before iteration `end`. Evaluations and
+    /// checkpoints only read it. A step may then already send what the next one exchanges. All
+    /// ranks must pass the same `end`.
     void set_uninterrupted_until(int64_t end) { end_ = end; }
 
     /// Runs iteration t at the learning rate lr: calls the algorithm around `gradients`, which

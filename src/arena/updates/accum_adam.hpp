@@ -8,8 +8,8 @@ namespace dbench::arena {
 
 /// The parameters of AccumAdam's update.
 struct AccumAdamHyperparameters {
-    AdamHyperparameters
-        adam;        ///< `adam.step` determines the position of this update in its window.
+    /// `adam.step` determines the position of this update in its window.
+    AdamHyperparameters adam;
     int64_t window;  ///< Window length s >= 1, in updates.
 };
 

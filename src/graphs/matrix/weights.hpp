@@ -41,7 +41,7 @@ struct LazySpec {
     static const base::Section<LazySpec>& section();
 };
 
-/// The keys `weights` and `lazy`, which end the section of every static graph.
+/// The keys `weights` and `lazy`. Every static graph has these two keys, after its own.
 struct WeightSpec : LazySpec {
     std::string weights;  ///< Name of the rule.
 

@@ -117,8 +117,8 @@ public:
 
 protected:
     /// Adds a graph that stages can refer to, and returns its number. The graph must not be a
-    /// StagedSchedule itself (use `follow` for those). `name` is for people, such as "ring_lattice
-    /// k=8".
+    /// StagedSchedule itself (use `append_plan` for those). `name` is for people, such as
+    /// "ring_lattice k=8".
     size_t add(std::string name, std::shared_ptr<const Schedule> graph);
     /// Begins a stage at iteration t (after all stages so far) that uses graph number `graph`, for
     /// `reason`. Does nothing if that graph is the present one.

@@ -155,7 +155,7 @@ struct ModelContext {
 using ModelEntry = base::FactoryEntry<std::unique_ptr<Model>(const ModelContext& context)>;
 const std::vector<ModelEntry>& model_table();
 
-/// Returns the number of values per channel over which the BatchNorm with the fewest normalises one
+/// Returns the smallest number of values per channel that any BatchNorm layer averages for one
 /// sample of the shape. Runs one sample through the model. Precondition: the model has BatchNorm.
 int64_t normalised_values(const Model& model, const std::vector<int64_t>& shape);
 

@@ -15,8 +15,6 @@ using algorithms::Time;
 using algorithms::TimedScope;
 using algorithms::Turn;
 
-namespace {}  // namespace
-
 std::string train_on_ranks(const TrainerParts& p, const TrainerPlan& plan) {
     Housekeeping housekeeping(p, plan);
     if (plan.first == 0) housekeeping.evaluate(0);

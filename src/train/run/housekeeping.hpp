@@ -18,8 +18,8 @@ public:
 
     /// Polls for failed peers before iteration t. Throws if a rank has failed.
     void check(int64_t t);
-    /// Waits before iteration t as long as the spec's /delays demand for this rank's replicas.
-    /// Returns the seconds waited.
+    /// Sleeps for this rank's simulated delay (the spec's /delays), inside iteration t and just
+    /// before its first forward pass. Returns the seconds.
     double apply_delay(int64_t t);
     /// Adds the times of an iteration that Timers does not measure: its start, the wait for its
     /// batch before the step, its delay, and the parts of its phases. Unknown times become NaN.

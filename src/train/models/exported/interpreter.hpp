@@ -31,8 +31,8 @@ struct GraphFacts {
     std::set<size_t> norms;            ///< Inputs that scale or shift in a normalisation.
     /// The statistics of each BatchNorm.
     std::vector<Statistics> statistics;
-    std::string
-        unstacked;  ///< The first operator that vmap is not known to run; "": there is none.
+    /// The first operator that vmap is not known to run; "": there is none.
+    std::string unstacked;
 };
 
 /// The needs of operators that are computed as built-in models do, in less time: BatchNorm, an

@@ -27,9 +27,9 @@ struct Planner {
     size_t next = 0;
     TreePlan plan;
 
-    /// Plans `node`. The result is stored in `slot` unless it is a leaf. `slot` and all later slots
-    /// must be free.
-    Operand add(Interval node, int slot) {
+    /// Plans `node`. The result is stored in `scratch_row` unless it is a leaf. This and
+    /// all later scratch rows must be free.
+    Operand add(Interval node, int scratch_row) {
         if (next < leaves.size() && leaves[next] == node) {
             return {true, static_cast<int>(next++)};
         }
@@ -37,13 +37,13 @@ struct Planner {
             throw std::logic_error("the summands do not tile a node of the tree");
         }
         const int64_t middle = tree_split(node);
-        const Operand left = add({node.begin, middle}, slot);
-        const Operand right = add({middle, node.end}, left.leaf ? slot : slot + 1);
+        const Operand left = add({node.begin, middle}, scratch_row);
+        const Operand right = add({middle, node.end}, left.leaf ? scratch_row : scratch_row + 1);
         const auto a = static_cast<double>(middle - node.begin);
         const auto b = static_cast<double>(node.end - middle);
-        plan.steps.push_back({left, right, slot, b / (a + b), a * b / (a + b)});
-        plan.slots = std::max(plan.slots, slot + 1);
-        return {false, slot};
+        plan.steps.push_back({left, right, scratch_row, b / (a + b), a * b / (a + b)});
+        plan.scratch_rows = std::max(plan.scratch_rows, scratch_row + 1);
+        return {false, scratch_row};
     }
 };
 
@@ -79,8 +79,8 @@ std::vector<GroupOfStep> find_groups(const TreePlan& plan) {
     const size_t count = plan.steps.size();
     std::vector<GroupOfStep> found(count);
     std::vector<int64_t> parents(count, -1);
-    // Per slot: the step whose result it holds now.
-    std::vector<size_t> writers(static_cast<size_t>(plan.slots));
+    // Per scratch row: the step whose result it holds now.
+    std::vector<size_t> writers(static_cast<size_t>(plan.scratch_rows));
     for (size_t k = 0; k < count; ++k) {
         const TreeStep& step = plan.steps[k];
         const auto find = [&](const Operand& from, int64_t& child) {
@@ -93,7 +93,7 @@ std::vector<GroupOfStep> find_groups(const TreePlan& plan) {
         find(step.left, found[k].left);
         find(step.right, found[k].right);
         found[k].round = found[k].level / TreeGroups::kGroupLevels;
-        writers[static_cast<size_t>(step.slot)] = k;
+        writers[static_cast<size_t>(step.scratch_row)] = k;
     }
     int64_t groups = 0;
     for (size_t k = count; k-- > 0;) {

@@ -10,7 +10,7 @@
 namespace dbench::comm::tests {
 namespace {
 
-/// Returns how many segments of shared memory this process has mapped: its own and those of other
+/// Returns how many shared files this process has mapped: its own and those of other
 /// ranks.
 int64_t shared_mappings() {
     std::ifstream maps("/proc/self/maps");

@@ -110,8 +110,8 @@ TEST_CASE("Numbers run out if none is released, and become free again") {
         if (given != 4096) return std::to_string(given) + " numbers";
         memory.release(0);
         const auto next = memory.next();
-        if (!next || *next != 4096) return "a slot that was given back is not used";
-        return memory.next() ? "slot 1 is still in use" : "";
+        if (!next || *next != 4096) return "an entry that was given back is not used";
+        return memory.next() ? "entry 1 is still in use" : "";
     });
 }
 

@@ -104,7 +104,7 @@ TEST_CASE("A row is sent once to a rank, however many replicas of that rank use 
     CHECK(from.receive.empty());
     CHECK(to.send.empty());
     REQUIRE(to.receive.size() == 1);
-    CHECK(to.slots == 1);
+    CHECK(to.received_rows == 1);
 
     const arena::Layout layout = awkward_layout();
     const auto bytes = play(2, [&](World& world) {

@@ -82,7 +82,7 @@ void combine(const Layout& layout, std::span<const Interval> leaves, Interval ro
         .leaf_m2 = plan->m2.empty() ? nullptr : readable_on(queue, plan, plan->m2),
         .steps = readable_on(queue, plan, plan->tree.steps),
         .count = count,
-        .slots = plan->tree.slots,
+        .scratch_rows = plan->tree.scratch_rows,
         .mean = mean,
         .m2 = m2,
         .width = tiles.width,

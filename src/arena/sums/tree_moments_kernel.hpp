@@ -18,7 +18,7 @@ struct TreeMoments {
     const T* const* rows;
     const double* const* leaf_m2;  // Per leaf [S]; null means 0, for single replicas.
     const TreeStep* steps;         // Empty if the root is the only leaf.
-    int64_t count, slots;
+    int64_t count, scratch_rows;
     double* mean;
     double* m2;     // [S]
     int64_t width;  // Width of a tile, a multiple of kLanes.
@@ -34,8 +34,8 @@ struct TreeMoments {
     constexpr int64_t blocks() const { return grid.blocks(); }
     constexpr int64_t scratch_bytes() const {
         if (passes > 0) return scratch_bytes(count, places, width, passes);
-        return scratch_for<Lanes>(count) + scratch_for<double>(slots * width) +
-               scratch_for<double>(slots);
+        return scratch_for<Lanes>(count) + scratch_for<double>(scratch_rows * width) +
+               scratch_for<double>(scratch_rows);
     }
     static constexpr int64_t scratch_bytes(int64_t count, int64_t places, int64_t width,
                                            int64_t passes) {
@@ -73,8 +73,8 @@ private:
     DBENCH_INLINE void with_one_thread(Block& block, const Piece& p, double* to) const {
         const int64_t s = p.segment, end = p.begin + p.count;
         Lanes* const lanes = block.template scratch<Lanes>(count);
-        double* const kept = block.template scratch<double>(slots * width);
-        double* const seconds = block.template scratch<double>(slots);
+        double* const kept = block.template scratch<double>(scratch_rows * width);
+        double* const seconds = block.template scratch<double>(scratch_rows);
         block.for_each(count * kLanes, [=](int64_t k) DBENCH_INLINE_LAMBDA {
             lanes[k / kLanes].sum[k % kLanes] = 0;
         });
@@ -85,11 +85,11 @@ private:
         block.for_each(1, [=, &body](int64_t) DBENCH_INLINE_LAMBDA {
             for (int64_t k = 0; k < body.count; ++k) {
                 const TreeStep& step = body.steps[k];
-                seconds[step.slot] = body.m2_of(step.left, s, seconds) +
-                                     body.m2_of(step.right, s, seconds) +
-                                     total(lanes[k]) * step.weight;
+                seconds[step.scratch_row] = body.m2_of(step.left, s, seconds) +
+                                            body.m2_of(step.right, s, seconds) +
+                                            total(lanes[k]) * step.weight;
             }
-            *to = seconds[body.steps[body.count - 1].slot];
+            *to = seconds[body.steps[body.count - 1].scratch_row];
         });
     }
     /// Performs a batch of groups of a tile in three loops: all threads copy the leaves to their
@@ -232,7 +232,7 @@ private:
                             double* kept) const {
         for (int64_t k = 0; k < count; ++k) {
             const TreeStep& step = steps[k];
-            double* const out = k + 1 == count ? mean + at : kept + step.slot * width;
+            double* const out = k + 1 == count ? mean + at : kept + step.scratch_row * width;
             const auto add = [&](const auto* left, const auto* right) DBENCH_INLINE_LAMBDA {
                 combine(block, left, right, step.share, out, here, lanes[k]);
             };

@@ -12,13 +12,13 @@ namespace dbench::arena {
 /// An operand of a step: one of the given leaves, or the result of an earlier step.
 struct Operand {
     bool leaf;
-    int index;  ///< Index of the leaf, or of the scratch slot.
+    int index;  ///< Index of the leaf, or of the scratch row.
 };
 
-/// A step: slot = left (+) right, with operands that stand for a and b replicas.
+/// A step: scratch_row = left (+) right, with operands that stand for a and b replicas.
 struct TreeStep {
     Operand left, right;
-    int slot;
+    int scratch_row;
     double share;   ///< b / (a + b): the weight of the right operand in a mean.
     double weight;  ///< a b / (a + b): the weight of the squared difference in a second moment.
 };
@@ -26,7 +26,7 @@ struct TreeStep {
 /// The steps of a tree in depth-first order.
 struct TreePlan {
     std::vector<TreeStep> steps;  ///< The last step computes the root; empty if the root is a leaf.
-    int slots = 0;                ///< At most the depth of the tree.
+    int scratch_rows = 0;         ///< At most the depth of the tree.
 };
 
 /// A step of TreeGroups on places in scratch memory. The result replaces the left operand, or goes
@@ -61,8 +61,8 @@ struct TreeGroups {
 TreeGroups in_groups(const TreePlan& plan, int64_t at_once);
 
 /// Returns the steps that combine `leaves`, in their order, along the tree below the node `root`. A
-/// slot may be operand and result of the same step. Throws std::logic_error if the leaves are not
-/// nodes of the tree that tile the root.
+/// scratch row may be operand and result of the same step. Throws std::logic_error if the leaves
+/// are not nodes of the tree that tile the root.
 TreePlan plan_tree(std::span<const Interval> leaves, Interval root);
 
 }  // namespace dbench::arena

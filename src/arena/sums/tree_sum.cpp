@@ -36,7 +36,7 @@ void add(std::span<const Summand> summands, TreePlan tree, void* out, Columns co
         .rows = readable_on(queue, plan, plan->rows),
         .steps = readable_on(queue, plan, plan->tree.steps),
         .count = static_cast<int64_t>(plan->tree.steps.size()),
-        .slots = plan->tree.slots,
+        .scratch_rows = plan->tree.scratch_rows,
         .out = target,
         .columns = columns,
         .width = queue.immediate() ? tile_width(static_cast<int64_t>(summands.size()), sizeof(T))

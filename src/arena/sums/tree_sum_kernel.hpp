@@ -17,20 +17,20 @@ struct TreeSum {
     TreeForm form;
     const T* const* rows;   // The leaves.
     const TreeStep* steps;  // Empty if the root is the only leaf.
-    int64_t count, slots;
+    int64_t count, scratch_rows;
     T* out;
     Columns columns;
     int64_t width;  // Width of a tile.
     bool in_packs;  // True if tiles of all rows begin at multiples of 16 bytes.
 
     constexpr int64_t blocks() const { return (columns.count() + width - 1) / width; }
-    constexpr int64_t scratch_bytes() const { return scratch_for<T>(slots * width); }
+    constexpr int64_t scratch_bytes() const { return scratch_for<T>(scratch_rows * width); }
 
     template <class Block>
     DBENCH_INLINE void operator()(Block& block, int64_t index) const {
         const int64_t begin = columns.begin + index * width;
         const int64_t here = std::min(width, columns.end - begin);
-        T* const kept = block.template scratch<T>(slots * width);
+        T* const kept = block.template scratch<T>(scratch_rows * width);
         if constexpr (Block::kManyThreads) {
             with_many_threads(block, begin, here, kept);
         } else {
@@ -56,7 +56,7 @@ private:
             const TreeStep& step = steps[k];
             const T* const a = operand(step.left);
             const T* const b = operand(step.right);
-            T* const result = k + 1 == count ? root : kept + step.slot * width;
+            T* const result = k + 1 == count ? root : kept + step.scratch_row * width;
             if (form == TreeForm::sum) {
                 block.for_each(here,
                                [=](int64_t c) DBENCH_INLINE_LAMBDA { result[c] = a[c] + b[c]; });
@@ -87,7 +87,7 @@ private:
                     const V a = value(step.left), b = value(step.right);
                     result =
                         s.form == TreeForm::sum ? a + b : a + static_cast<T>(step.share) * (b - a);
-                    Elements<T>(kept + step.slot * s.width)[c] = result;
+                    Elements<T>(kept + step.scratch_row * s.width)[c] = result;
                 }
                 Elements<T>(s.out + begin)[c] = result;
             };

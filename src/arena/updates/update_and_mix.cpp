@@ -22,16 +22,17 @@ int64_t add_blends(const std::vector<int64_t>& rows, std::vector<Blend>& blends)
     const auto members = static_cast<int64_t>(rows.size());
     for (int64_t p = 0; p < members; ++p) leaves.push_back({p, p + 1});
     const TreePlan tree = plan_tree(leaves, {0, members});
-    std::vector<int64_t> slots(static_cast<size_t>(tree.slots));  // The row that holds each result.
+    // The row that holds each result.
+    std::vector<int64_t> results(static_cast<size_t>(tree.scratch_rows));
     const auto row_of = [&](Operand operand) {
         const auto index = static_cast<size_t>(operand.index);
-        return operand.leaf ? rows[index] : slots[index];
+        return operand.leaf ? rows[index] : results[index];
     };
     int64_t last = rows.front();
     for (const TreeStep& step : tree.steps) {
         last = row_of(step.left);
         blends.push_back({last, row_of(step.right), step.share});
-        slots[static_cast<size_t>(step.slot)] = last;
+        results[static_cast<size_t>(step.scratch_row)] = last;
     }
     return last;
 }

@@ -5,7 +5,7 @@ namespace dbench::comm {
 int64_t receive_bytes(const MixingPlan& plan, const arena::Layout& layout,
                       arena::ElementCodec codec, arena::DType type) {
     const bool coded = codec != arena::ElementCodec::identity;
-    int64_t rows = 0, travelling = plan.slots + (coded ? plan.rows_sent : 0);
+    int64_t rows = 0, travelling = plan.received_rows + (coded ? plan.rows_sent : 0);
     for (const GroupPlan& group : plan.groups) {
         if (group.local()) continue;
         int64_t nodes = 0;

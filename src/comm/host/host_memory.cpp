@@ -41,15 +41,15 @@ std::string path_of(int64_t process, int file) {
     return "/proc/" + std::to_string(process) + "/fd/" + std::to_string(file);
 }
 
-/// The size of a huge page on most processors; large segments are multiples of it.
+/// The size of a huge page on most processors; large shared files are multiples of it.
 constexpr size_t kHugePage = size_t{2} << 20;
 
-size_t segment_size(int64_t bytes) {
+size_t shared_file_size(int64_t bytes) {
     const auto size = static_cast<size_t>(bytes);
     return size < 2 * kHugePage ? size : (size + kHugePage - 1) / kHugePage * kHugePage;
 }
 
-/// Maps a segment; a large one at a multiple of a huge page. Returns null and sets errno on
+/// Maps a shared file; a large one at a multiple of a huge page. Returns null and sets errno on
 /// failure.
 char* map(int file, size_t size, int protection) {
     const size_t slack = size < 2 * kHugePage ? 0 : kHugePage;
@@ -70,7 +70,7 @@ char* map(int file, size_t size, int protection) {
     return nullptr;
 }
 
-/// Replaces the segment's pages by huge pages, which makes a pass over rows up to a fifth faster.
+/// Replaces the file's pages by huge pages, which makes a pass over rows up to a fifth faster.
 /// For shared memory Linux does this only if a system setting allows it, which is rare, or on
 /// request from 6.1 on.
 void use_huge_pages(char* data, size_t size) {
@@ -78,7 +78,7 @@ void use_huge_pages(char* data, size_t size) {
     if (size >= kHugePage) madvise(data, size, kCollapse);
 }
 
-/// Maps another process's segment for reading. Throws RunError.
+/// Maps another process's shared file for reading. Throws RunError.
 std::shared_ptr<char> attach(int64_t process, int file, int64_t bytes) {
     const std::string path = path_of(process, file);
     const int own = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -117,57 +117,57 @@ struct HostMemory::RowOffer {
     alignas(64) std::atomic<uint64_t> number;
     const void* address;  ///< In the owner's process.
     int64_t stride, offset, bytes;
-    uint64_t segment;
-    int file;
+    uint64_t file_number;
+    int descriptor;
 };
 
 /// The offers of one rank to the other ranks of its host.
 struct HostMemory::Board {
-    struct Slot {
+    struct Entry {
         RowOffer rows, means;
         std::atomic<uint64_t> read;  ///< number + 1 of the last exchange that this rank has read
     };
-    std::array<Slot, kSlots> slots;
+    std::array<Entry, kEntries> entries;
 
-    Slot& slot(uint64_t number) { return slots[number % kSlots]; }
+    Entry& entry(uint64_t number) { return entries[number % kEntries]; }
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
-/// Another rank of this host and its mapped segments. The progress thread and the main thread both
+/// Another rank of this host and its mapped files. The progress thread and the main thread both
 /// use it.
 struct HostMemory::Peer {
     int64_t process;
     std::shared_ptr<char> memory;  // holds `board`
     Board* board;
     std::mutex mutex;
-    std::map<uint64_t, std::shared_ptr<char>> segments;
+    std::map<uint64_t, std::shared_ptr<char>> files;
 
-    // Returns the address of offered rows in this process; maps their segment at the first use.
+    // Returns the address of offered rows in this process; maps their file at the first use.
     const char* address(const RowOffer& offer) {
         if (process == getpid()) return static_cast<const char*>(offer.address);
         const std::lock_guard lock(mutex);
-        std::shared_ptr<char>& segment = segments[offer.segment];
-        if (!segment) segment = attach(process, offer.file, offer.bytes);
-        return segment.get() + offer.offset;
+        std::shared_ptr<char>& file = files[offer.file_number];
+        if (!file) file = attach(process, offer.descriptor, offer.bytes);
+        return file.get() + offer.offset;
     }
 };
 
 /// By this handle, the other ranks of a host find the board of a rank.
 struct HostMemory::BoardHandle {
     pid_t process = 0;
-    int file = -1;          ///< The board's file, open in the process.
+    int descriptor = -1;    ///< The descriptor of the board's file in the process.
     uintptr_t address = 0;  ///< Address of `own_`, for threads of the process.
     std::string host;       ///< Identity of the host; empty if the rank has no board.
 
     std::string text() const {
         std::ostringstream out;
-        if (!host.empty()) out << process << ' ' << file << ' ' << address << ' ' << host;
+        if (!host.empty()) out << process << ' ' << descriptor << ' ' << address << ' ' << host;
         return out.str();
     }
     static BoardHandle parse(const std::string& text) {
         BoardHandle handle;
         std::istringstream in(text);
-        in >> handle.process >> handle.file >> handle.address >> std::ws;
+        in >> handle.process >> handle.descriptor >> handle.address >> std::ws;
         std::getline(in, handle.host);
         return handle;
     }
@@ -181,9 +181,10 @@ HostMemory::HostMemory(World& world)
     const bool off = reading_in_place_disabled();
     if (!off) {
         try {
-            own_ = make_segment(sizeof(Board));
+            own_ = make_file(sizeof(Board));
             new (own_->data) Board{};
-            mine = {getpid(), own_->file, reinterpret_cast<uintptr_t>(&own_), identity(world)};
+            mine = {getpid(), own_->descriptor, reinterpret_cast<uintptr_t>(&own_),
+                    identity(world)};
         } catch (const base::UserError& error) {
             problem = error.what();
         }
@@ -226,17 +227,17 @@ std::unique_ptr<HostMemory::Peer> HostMemory::attach_peer(const BoardHandle& han
     // A peer that is a thread of this process waits in the next all_gather until its handle has
     // been copied. The copy keeps the board readable after its owner has released it.
     if (handle.process == getpid()) {
-        const auto& board = *reinterpret_cast<const std::shared_ptr<Segment>*>(handle.address);
+        const auto& board = *reinterpret_cast<const std::shared_ptr<SharedFile>*>(handle.address);
         peer->memory = {board, board->data};
     } else {
-        peer->memory = attach(handle.process, handle.file, sizeof(Board));
+        peer->memory = attach(handle.process, handle.descriptor, sizeof(Board));
     }
     peer->board = reinterpret_cast<Board*>(peer->memory.get());
     return peer;
 }
 
-std::shared_ptr<HostMemory::Segment> HostMemory::make_segment(int64_t bytes) {
-    const size_t size = segment_size(bytes);
+std::shared_ptr<HostMemory::SharedFile> HostMemory::make_file(int64_t bytes) {
+    const size_t size = shared_file_size(bytes);
     const auto refuse = [&](int error) {
         return base::UserError("cannot reserve " + base::bytes_text(static_cast<double>(bytes)) +
                                " of memory that the ranks of a host share (" +
@@ -254,7 +255,7 @@ std::shared_ptr<HostMemory::Segment> HostMemory::make_segment(int64_t bytes) {
         if (!data) error = errno;
     }
     while (!error && (error = posix_fallocate(file, 0, static_cast<off_t>(size))) == EINTR) {
-        error = 0;  // A signal interrupts the reservation of large segments.
+        error = 0;  // A signal interrupts the reservation of large files.
     }
     if (error) {
         if (data) munmap(data, size);
@@ -263,52 +264,52 @@ std::shared_ptr<HostMemory::Segment> HostMemory::make_segment(int64_t bytes) {
     }
     use_huge_pages(data, size);
     const std::lock_guard lock(mutex_);
-    auto* const segment = new Segment{file, made_++, data, static_cast<int64_t>(size)};
-    return {segment, [](Segment* s) {
+    auto* const shared = new SharedFile{file, made_++, data, static_cast<int64_t>(size)};
+    return {shared, [](SharedFile* s) {
                 munmap(s->data, static_cast<size_t>(s->bytes));
-                close(s->file);
+                close(s->descriptor);
                 delete s;
             }};
 }
 
 std::shared_ptr<void> HostMemory::allocate(int64_t bytes) {
-    const std::shared_ptr<Segment> segment = make_segment(bytes);
+    const std::shared_ptr<SharedFile> file = make_file(bytes);
     const std::lock_guard lock(mutex_);
-    std::erase_if(segments_, [](const auto& entry) { return entry.second.expired(); });
-    segments_[segment->data] = segment;
-    return {segment, segment->data};
+    std::erase_if(files_, [](const auto& entry) { return entry.second.expired(); });
+    files_[file->data] = file;
+    return {file, file->data};
 }
 
-std::shared_ptr<HostMemory::Segment> HostMemory::segment_of(const void* data) const {
+std::shared_ptr<HostMemory::SharedFile> HostMemory::file_of(const void* data) const {
     const std::lock_guard lock(mutex_);
-    auto after = segments_.upper_bound(data);
-    if (after == segments_.begin()) return nullptr;
-    std::shared_ptr<Segment> segment = std::prev(after)->second.lock();
-    const bool inside = segment && static_cast<const char*>(data) < segment->data + segment->bytes;
-    return inside ? segment : nullptr;
+    auto after = files_.upper_bound(data);
+    if (after == files_.begin()) return nullptr;
+    std::shared_ptr<SharedFile> file = std::prev(after)->second.lock();
+    const bool inside = file && static_cast<const char*>(data) < file->data + file->bytes;
+    return inside ? file : nullptr;
 }
 
-bool HostMemory::holds(const void* data) const { return segment_of(data) != nullptr; }
+bool HostMemory::holds(const void* data) const { return file_of(data) != nullptr; }
 
 std::optional<uint64_t> HostMemory::next() {
-    if (in_use_[next_ % kSlots]) return {};
-    in_use_[next_ % kSlots] = true;
+    if (in_use_[next_ % kEntries]) return {};
+    in_use_[next_ % kEntries] = true;
     return next_++;
 }
 
-void HostMemory::release(uint64_t number) { in_use_[number % kSlots] = false; }
+void HostMemory::release(uint64_t number) { in_use_[number % kEntries] = false; }
 
 std::shared_ptr<void> HostMemory::publish_offer(RowOffer& offer, uint64_t number, SharedRows rows) {
-    const std::shared_ptr<Segment> segment = segment_of(rows.data);
-    DBENCH_EXPECT(segment);
+    const std::shared_ptr<SharedFile> file = file_of(rows.data);
+    DBENCH_EXPECT(file);
     offer.address = rows.data;
     offer.stride = rows.stride;
-    offer.offset = rows.data - segment->data;
-    offer.bytes = segment->bytes;
-    offer.segment = segment->number;
-    offer.file = segment->file;
+    offer.offset = rows.data - file->data;
+    offer.bytes = file->bytes;
+    offer.file_number = file->number;
+    offer.descriptor = file->descriptor;
     offer.number.store(number + 1, std::memory_order_release);
-    return segment;
+    return file;
 }
 
 std::optional<SharedRows> HostMemory::find_offer(int rank, uint64_t number, RowOffer& offer) {
@@ -317,29 +318,29 @@ std::optional<SharedRows> HostMemory::find_offer(int rank, uint64_t number, RowO
 }
 
 std::shared_ptr<void> HostMemory::offer(uint64_t number, SharedRows rows) {
-    return publish_offer(own_board().slot(number).rows, number, rows);
+    return publish_offer(own_board().entry(number).rows, number, rows);
 }
 
 std::optional<SharedRows> HostMemory::rows_of(int rank, uint64_t number) {
-    return find_offer(rank, number, peers_[rank]->board->slot(number).rows);
+    return find_offer(rank, number, peers_[rank]->board->entry(number).rows);
 }
 
 std::shared_ptr<void> HostMemory::offer_means(uint64_t number, SharedRows means) {
-    return publish_offer(own_board().slot(number).means, number, means);
+    return publish_offer(own_board().entry(number).means, number, means);
 }
 
 std::optional<SharedRows> HostMemory::means_of(int rank, uint64_t number) {
-    return find_offer(rank, number, peers_[rank]->board->slot(number).means);
+    return find_offer(rank, number, peers_[rank]->board->entry(number).means);
 }
 
 HostMemory::Board& HostMemory::own_board() const { return *reinterpret_cast<Board*>(own_->data); }
 
 void HostMemory::mark_read(uint64_t number) {
-    own_board().slot(number).read.store(number + 1, std::memory_order_release);
+    own_board().entry(number).read.store(number + 1, std::memory_order_release);
 }
 
 bool HostMemory::has_read(int rank, uint64_t number) const {
-    return peers_[rank]->board->slot(number).read.load(std::memory_order_acquire) > number;
+    return peers_[rank]->board->entry(number).read.load(std::memory_order_acquire) > number;
 }
 
 }  // namespace dbench::comm

@@ -6,13 +6,13 @@
 //
 // This folder: HostMemory shares memory among all ranks of a host; InPlaceExchange
 // (in_place_exchange.hpp) uses it for one exchange. Each such exchange has a number that is the
-// same on all ranks. Each rank has a board in shared memory with one slot per number (slots are
+// same on all ranks. Each rank has a board in shared memory with one entry per number (entries are
 // reused in turn), and the ranks use it in these steps:
 //   1. offer       The owner writes where its complete rows are stored.
 //   2. rows_of     Readers find the rows, and read them.
 //   3. means_of    If ranks compute parts of group means: readers find the owner's part.
 //   4. has_read    The owner finds out who has read everything, and may write the rows again.
-//   5. release     The number's slot is free for a later exchange.
+//   5. release     The number's entry is free for a later exchange.
 
 #include <array>
 #include <cstdint>
@@ -68,10 +68,10 @@ public:
     /// True if the address is in such memory.
     bool holds(const void* data) const;
 
-    /// Returns the number of the next exchange; none if the slot of that number has not been
+    /// Returns the number of the next exchange; none if the entry of that number has not been
     /// released. All ranks of a host call it in the same order.
     std::optional<uint64_t> next();
-    /// Frees the number's slot.
+    /// Frees the number's entry.
     void release(uint64_t number);
 
     /// Offers this rank's rows to readers. `holds(rows.data)` must be true. The handle keeps the
@@ -96,13 +96,13 @@ private:
     /// Maps the board of another rank of this host. Throws RunError if it cannot be read.
     static std::unique_ptr<Peer> attach_peer(const BoardHandle& handle);
     /// A shared file of this rank, and where it is mapped.
-    struct Segment {
-        int file;
-        uint64_t number;  ///< Counts this rank's segments.
+    struct SharedFile {
+        int descriptor;
+        uint64_t number;  ///< Counts the shared files of this rank.
         char* data;
         int64_t bytes;
     };
-    static constexpr uint64_t kSlots = 4096;
+    static constexpr uint64_t kEntries = 4096;
 
     struct RowOffer;
     Board& own_board() const;
@@ -110,21 +110,21 @@ private:
     std::shared_ptr<void> publish_offer(RowOffer& offer, uint64_t number, SharedRows rows);
     /// Reads an offer from another rank's board.
     std::optional<SharedRows> find_offer(int rank, uint64_t number, RowOffer& offer);
-    /// Reserves and maps a segment. Throws UserError.
-    std::shared_ptr<Segment> make_segment(int64_t bytes);
-    /// Returns the segment that contains the address; null if none does.
-    std::shared_ptr<Segment> segment_of(const void* data) const;
+    /// Reserves and maps a file. Throws UserError.
+    std::shared_ptr<SharedFile> make_file(int64_t bytes);
+    /// Returns the file that contains the address; null if none does.
+    std::shared_ptr<SharedFile> file_of(const void* data) const;
 
     int rank_;
     bool shared_ = false;
     std::vector<std::vector<int>> hosts_;
     std::string obstacle_;
-    std::shared_ptr<Segment> own_;                            // holds this rank's board
+    std::shared_ptr<SharedFile> own_;                         // holds this rank's board
     std::vector<std::unique_ptr<Peer>> peers_;                // by rank; null if messages are used
-    mutable std::mutex mutex_;                                // protects segments_ and made_
-    std::map<const void*, std::weak_ptr<Segment>> segments_;  // by their first byte
+    mutable std::mutex mutex_;                                // protects files_ and made_
+    std::map<const void*, std::weak_ptr<SharedFile>> files_;  // by their first byte
     uint64_t made_ = 0, next_ = 0;
-    std::array<bool, kSlots> in_use_{};
+    std::array<bool, kEntries> in_use_{};
 };
 
 }  // namespace dbench::comm

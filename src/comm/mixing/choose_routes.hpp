@@ -53,7 +53,7 @@ struct RouteFacts {
     bool until_reclaimed = false;
     /// Other ranks of this host can read the rows, or their encoded words, in shared memory.
     bool peer_readable = false;
-    /// False if all slots of the host's board are in use: the rows then travel as messages.
+    /// False if all entries of the host's board are in use: the rows then travel as messages.
     bool has_number = true;
     /// True for a rank that shares memory with this rank. Called only if `peer_readable`.
     std::function<bool(int rank)> shares_memory = nullptr;

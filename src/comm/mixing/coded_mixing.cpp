@@ -11,7 +11,7 @@ CodedMixing::CodedMixing(const MixingPlan& plan, CodedInput in, ScratchPool& poo
     : plan_(plan), in_(std::move(in)), pool_(pool), queue_(queue) {
     // Elements of all rows of a tile: fits in a second-level cache.
     constexpr int64_t kElements = 1 << 16;
-    const int64_t rows = 2 * in_.x.count + plan.slots;
+    const int64_t rows = 2 * in_.x.count + plan.received_rows;
     width_ = std::clamp<int64_t>(kElements / rows / 64 * 64, 64, 8192);
     list_terms();
 }

@@ -35,7 +35,7 @@ struct CodedInput {
     arena::Rows x;
     /// Per local row: the encoded row; null if it is not encoded yet.
     std::vector<const uint16_t*> own;
-    std::vector<const uint16_t*> received;  ///< Per slot of the plan: the encoded row.
+    std::vector<const uint16_t*> received;  ///< The encoded rows, by index in the plan.
     std::vector<CodedGroup> groups;         ///< Per group of the plan.
 };
 

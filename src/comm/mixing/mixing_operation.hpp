@@ -76,7 +76,7 @@ private:
     /// Writes the result as weighted sums.
     void finish_uncoded(arena::Rows out, Result result, const std::vector<arena::Columns>& pieces,
                         const Then& then);
-    /// Returns the received rows by slot of the plan; addresses of column 0.
+    /// Returns the addresses of column 0 of the received rows, by index in the plan.
     std::vector<const char*> received_rows() const;
     /// Returns the terms of all local rows that are in no group.
     std::vector<std::vector<arena::Term>> terms() const;

@@ -79,9 +79,9 @@ void MixingOperation::finish_coded(arena::Rows out, Result result,
 }
 
 std::vector<const char*> MixingOperation::received_rows() const {
-    std::vector<const char*> slots(static_cast<size_t>(context_.plan->slots));
-    for (const auto& route : routes_) route->locate_rows(slots);
-    return slots;
+    std::vector<const char*> found(static_cast<size_t>(context_.plan->received_rows));
+    for (const auto& route : routes_) route->locate_rows(found);
+    return found;
 }
 
 std::vector<std::vector<arena::Term>> MixingOperation::terms() const {

@@ -42,7 +42,7 @@ public:
 
     /// Computes what remains of means that have arrived.
     virtual void finish_means() {}
-    /// Sets the address of each row that has arrived on this route, by slot of the plan.
+    /// Sets the address of each row that has arrived on this route, by its index in the plan.
     virtual void locate_rows(std::vector<const char*>&) const {}
     /// Writes the means of this route's groups to the groups' rows of `out`.
     virtual void write_means(arena::Rows, arena::Columns) const {}

@@ -27,10 +27,10 @@ public:
             }
         }
         char* arrives = received_.get();
-        slots_.resize(static_cast<size_t>(plan.slots));
+        received_rows_.resize(static_cast<size_t>(plan.received_rows));
         for_each_sender([&](const RankRows& peer) {
-            for (const int64_t slot : peer.rows) {
-                slots_[slot] = arrives - context_.bytes_before();
+            for (const int64_t index : peer.rows) {
+                received_rows_[index] = arrives - context_.bytes_before();
                 in.push_back({peer.rank, context_.tag, arrives, bytes});
                 arrives += bytes;
             }
@@ -45,9 +45,9 @@ public:
         return transfer_ ? transfer_->awaited_ranks() : std::vector<int>{};
     }
 
-    void locate_rows(std::vector<const char*>& slots) const override {
+    void locate_rows(std::vector<const char*>& rows) const override {
         for_each_sender([&](const RankRows& peer) {
-            for (const int64_t slot : peer.rows) slots[slot] = slots_[slot];
+            for (const int64_t index : peer.rows) rows[index] = received_rows_[index];
         });
     }
 
@@ -68,8 +68,8 @@ private:
 
     const MixingContext& context_;
     const TravellingRows& travelling_;
-    std::shared_ptr<char> received_;  // [rows that arrive, columns.count()]
-    std::vector<const char*> slots_;  // per slot: the received row, address of column 0
+    std::shared_ptr<char> received_;          // [rows that arrive, columns.count()]
+    std::vector<const char*> received_rows_;  // by index: the received row, address of column 0
     std::unique_ptr<Transfer> transfer_;
 };
 

@@ -14,12 +14,12 @@ public:
     bool advance() override { return in_place_.rows_ready(); }
     std::vector<int> awaited_ranks() const override { return in_place_.awaited_ranks(); }
 
-    void locate_rows(std::vector<const char*>& slots) const override {
+    void locate_rows(std::vector<const char*>& rows) const override {
         const MixingPlan& plan = *context_.plan;
         for (size_t k = 0; k < plan.receive.size(); ++k) {
             if (context_.routes.receive[k] != RowRoute::in_place) continue;
-            for (const int64_t slot : plan.receive[k].rows) {
-                slots[slot] = in_place_.row(plan.receive[k].rank, plan.slot_rows[slot]) -
+            for (const int64_t index : plan.receive[k].rows) {
+                rows[index] = in_place_.row(plan.receive[k].rank, plan.sender_rows[index]) -
                               context_.bytes_before();
             }
         }

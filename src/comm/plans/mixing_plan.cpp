@@ -98,24 +98,24 @@ RoundLinks collect_links(const graphs::Schedule& schedule, graphs::Round round,
     return links;
 }
 
-// Gives each received row a slot, and replaces the replicas in plan.receive by their slots. Returns
-// the slots by replica.
-std::map<int64_t, int64_t> number_slots(const Placement& placement, MixingPlan& plan) {
-    std::map<int64_t, int64_t> slot_of;
+// Gives each received row an index, and replaces the replicas in plan.receive by these indices.
+// Returns the indices by replica.
+std::map<int64_t, int64_t> number_received_rows(const Placement& placement, MixingPlan& plan) {
+    std::map<int64_t, int64_t> received_index;
     for (RankRows& peer : plan.receive) {
         for (int64_t& replica : peer.rows) {
-            slot_of[replica] = plan.slots;
-            plan.slot_rows.push_back(replica - placement.begin(peer.rank));
-            replica = plan.slots++;
+            received_index[replica] = plan.received_rows;
+            plan.sender_rows.push_back(replica - placement.begin(peer.rank));
+            replica = plan.received_rows++;
         }
     }
-    return slot_of;
+    return received_index;
 }
 
 // Returns the terms of each local row.
 std::vector<std::vector<Source>> list_terms(std::vector<std::vector<graphs::Link>> in,
                                             const Placement& placement, int rank,
-                                            const std::map<int64_t, int64_t>& slot_of) {
+                                            const std::map<int64_t, int64_t>& received_index) {
     const int64_t first = placement.begin(rank);
     std::vector<std::vector<Source>> terms(in.size());
     for (size_t row = 0; row < in.size(); ++row) {
@@ -127,8 +127,9 @@ std::vector<std::vector<Source>> list_terms(std::vector<std::vector<graphs::Link
         if (own != in[row].end()) std::rotate(in[row].begin(), own, own + 1);
         for (const graphs::Link& link : in[row]) {
             const bool received = placement.rank_of(link.peer) != rank;
-            terms[row].push_back(
-                {received, received ? slot_of.at(link.peer) : link.peer - first, link.weight});
+            terms[row].push_back({received,
+                                  received ? received_index.at(link.peer) : link.peer - first,
+                                  link.weight});
         }
     }
     return terms;
@@ -156,8 +157,8 @@ MixingPlan make_mixing_plan(const graphs::Schedule& schedule, graphs::Round roun
     plan.rows_sent = links.rows_sent();
     plan.send = as_rank_rows(links.send);
     plan.receive = as_rank_rows(links.receive);
-    const std::map<int64_t, int64_t> slot_of = number_slots(placement, plan);
-    plan.terms = list_terms(std::move(links.in), placement, rank, slot_of);
+    const std::map<int64_t, int64_t> received_index = number_received_rows(placement, plan);
+    plan.terms = list_terms(std::move(links.in), placement, rank, received_index);
     return plan;
 }
 

@@ -22,14 +22,14 @@ namespace dbench::comm {
 /// A summand of a local row: another local row, or a row that was received.
 struct Source {
     bool received;
-    int64_t index;  ///< Local row, or slot of the received row.
+    int64_t index;  ///< Index of the local row, or of the received row.
     double weight;
 };
 
 /// The rows that this rank sends to one rank, or receives from it, in the order of their replicas.
 struct RankRows {
     int rank;
-    std::vector<int64_t> rows;  ///< Local rows if they are sent; slots if they are received.
+    std::vector<int64_t> rows;  ///< Local rows if sent; indices of received rows if received.
 };
 
 /// A group: replicas that are averaged by an all-reduce along a fixed binary tree. The tree's
@@ -61,10 +61,11 @@ struct GroupPlan {
 struct MixingPlan {
     /// Per local row: its summands, the row itself first. Empty for rows of groups.
     std::vector<std::vector<Source>> terms;
-    /// One entry per other rank. Slots count up in the order of `receive`.
+    /// One entry per other rank. The indices of received rows count up in the order of `receive`.
     std::vector<RankRows> send, receive;
-    int64_t slots = 0;               ///< Number of received rows.
-    std::vector<int64_t> slot_rows;  ///< Per slot: index of the row among the sender's local rows.
+    int64_t received_rows = 0;  ///< Number of received rows.
+    /// Per received row: its index among the sender's local rows.
+    std::vector<int64_t> sender_rows;
     int64_t rows_sent = 0;          ///< Number of different local rows that are sent to neighbours.
     std::vector<GroupPlan> groups;  ///< The groups that have a member on this rank.
     bool has_terms = false;         ///< True if some local row is in no group.

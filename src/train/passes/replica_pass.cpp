@@ -32,7 +32,7 @@ struct ReplicaPass::Impl {
     const Model& model;
     Replicas& replicas;
     PassOptions options;
-    int64_t slots;
+    int64_t streams;
     BucketWatch& watch;
     Device& device;
     torch::Device torch_device;
@@ -47,7 +47,7 @@ struct ReplicaPass::Impl {
         : model(m),
           replicas(r),
           options(o),
-          slots(n),
+          streams(n),
           watch(w),
           device(r.device()),
           torch_device(torch_device_of(r.device())),
@@ -58,7 +58,7 @@ struct ReplicaPass::Impl {
             gradient_parts = std::make_unique<GradientParts>(r.layout());
     }
 
-    int64_t slot_of(int64_t i) const { return i % slots; }
+    int64_t stream_index(int64_t i) const { return i % streams; }
 
     std::vector<torch::Tensor> views_of(const arena::Layout& layout, const arena::Rows& rows,
                                         int64_t i) const {
@@ -74,7 +74,7 @@ struct ReplicaPass::Impl {
                       views_of(replicas.layout(), replicas.g(), j),
                       views_of(replicas.carried_layout(), replicas.carried(), j)};
             for (size_t k = 0; k < w.parameters.size(); ++k) {
-                const torch::Tensor leaf = ordered.leaf(k, slot_of(j), torch_device);
+                const torch::Tensor leaf = ordered.leaf(k, stream_index(j), torch_device);
                 if (leaf.defined()) w.parameters[k] = leaf;
                 w.parameters[k].requires_grad_(true);
             }
@@ -87,7 +87,7 @@ struct ReplicaPass::Impl {
     Bound& start(const arena::Rows& x, int64_t i, arena::Queue& queue) {
         Bound& b = bind(x, i);
         for (size_t k = b.accumulators.size(); k < b.weights.parameters.size(); ++k) hook(b, k);
-        ordered.reorder(x, i, slot_of(i), queue);
+        ordered.reorder(x, i, stream_index(i), queue);
         std::fill(reached.begin(), reached.end(), false);
         return b;
     }
@@ -171,8 +171,8 @@ struct ReplicaPass::Impl {
 };
 
 ReplicaPass::ReplicaPass(const Model& model, Replicas& replicas, const PassOptions& options,
-                         int64_t slots, BucketWatch& watch)
-    : impl_(std::make_unique<Impl>(model, replicas, options, slots, watch)) {}
+                         int64_t streams, BucketWatch& watch)
+    : impl_(std::make_unique<Impl>(model, replicas, options, streams, watch)) {}
 ReplicaPass::~ReplicaPass() = default;
 
 void ReplicaPass::gradient(const arena::Rows& x, int64_t i, const data::Batch& batch,
@@ -256,7 +256,7 @@ std::vector<arena::Access> ReplicaPass::preparation_accesses(int64_t i) const {
 
 std::vector<arena::Access> ReplicaPass::memory(int64_t i) const {
     if (impl_->ordered.empty()) return {};
-    const arena::Rows memory = impl_->ordered.memory(impl_->slot_of(i));
+    const arena::Rows memory = impl_->ordered.memory(impl_->stream_index(i));
     return {arena::writes(memory, {0, memory.stride})};
 }
 

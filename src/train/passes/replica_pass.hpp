@@ -23,9 +23,9 @@ class Replicas;
 /// submits to the device.
 class ReplicaPass {
 public:
-    /// All references must outlive this object. `slots` is the number of passes that can be under
-    /// way at the same time: replicas use that many queues round robin.
-    ReplicaPass(const Model& model, Replicas& replicas, const PassOptions& options, int64_t slots,
+    /// All references must outlive this object. `streams` is the number of queues on which
+    /// passes run concurrently: replicas use them round robin.
+    ReplicaPass(const Model& model, Replicas& replicas, const PassOptions& options, int64_t streams,
                 BucketWatch& watch);
     ~ReplicaPass();
 

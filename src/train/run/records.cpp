@@ -22,7 +22,7 @@ void Records::add(algorithms::IterationRecord record) {
     }
 }
 
-void Records::settle() {
+void Records::receive_device_values() {
     arena::finish(queue_, "state that is evaluated or saved");
     while (!added_.empty()) deliver_first();
 }
@@ -30,10 +30,10 @@ void Records::settle() {
 void Records::deliver_first() {
     Added first = std::move(added_.front());
     added_.pop_front();
-    const double* const loss = slot(first.slot);
+    const double* const loss = values_of(first.record_index);
     first.record.loss.assign(loss, loss + replicas_);
     first.record.accuracy.assign(loss + replicas_, loss + 2 * replicas_);
-    first.record.settle();
+    first.record.receive_device_values();
     sink_(first.record);
 }
 

@@ -23,29 +23,29 @@ public:
     Records(arena::Queue& queue, int64_t replicas, Sink sink);
 
     /// Memory for the losses of the next iteration, [R]; `accuracy` is the same for its accuracies.
-    double* loss() { return slot(next_); }
+    double* loss() { return values_of(next_); }
     double* accuracy() { return loss() + replicas_; }
     /// Adds that iteration's record; its losses and accuracies are filled in later.
     void add(algorithms::IterationRecord record);
     /// Waits for the device and passes on all records that were added.
-    void settle();
+    void receive_device_values();
 
 private:
     struct Added {
         algorithms::IterationRecord record;
         arena::Event event;
-        int64_t slot;
+        int64_t record_index;
     };
 
-    double* slot(int64_t k) { return values_.data() + k * 2 * replicas_; }
+    double* values_of(int64_t k) { return values_.data() + k * 2 * replicas_; }
     void deliver_first();
 
     arena::Queue& queue_;
     int64_t max_pending_;  ///< Records that may wait for the queue.
     int64_t replicas_;
     Sink sink_;
-    arena::HostVisibleArray<double> values_;  ///< Per slot: R losses, then R accuracies.
-    int64_t next_ = 0;                        ///< Slot of the next iteration.
+    arena::HostVisibleArray<double> values_;  ///< Per record: R losses, then R accuracies.
+    int64_t next_ = 0;                        ///< Index of the next iteration's values.
     std::deque<Added> added_;
 };
 

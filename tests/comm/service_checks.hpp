@@ -66,7 +66,7 @@ inline std::string check_pairs(World& world, const Neighbours& neighbours, uint6
     };
     add(-1);
     RunningService<PairAveraging> pairs(world, x.rows(), neighbours[me]);
-    for (int64_t first = 0; first < iterations; first += iterations / 2) {  // two segments
+    for (int64_t first = 0; first < iterations; first += iterations / 2) {  // two spans
         pairs->begin(first, first + iterations / 2);
         for (int64_t t = first; pairs->may_begin(t, false); ++t) {
             pairs->request(neighbours[me][random.below(neighbours[me].size())]);
@@ -80,7 +80,7 @@ inline std::string check_pairs(World& world, const Neighbours& neighbours, uint6
                 }
             });
         }
-        pairs->finish_segment();
+        pairs->finish_span();
     }
     add(+1);
     totals[kColumns] = static_cast<double>(pairs->averagings());
@@ -111,7 +111,7 @@ inline std::string check_consensus(World& world, const Neighbours& neighbours, u
         pairs->request(neighbours[me][random.below(neighbours[me].size())]);
         pairs->finish();
     }
-    pairs->finish_segment();
+    pairs->finish_span();
     pairs->close();
     const double mean = 0.5 * (world.size() - 1);
     const double found = get(x.rows(), 0, 3);
@@ -152,7 +152,7 @@ inline std::string check_mail(World& world, const Neighbours& neighbours, uint64
         dawdle(random);
         look(0);
     }
-    mailbox->finish_segment();
+    mailbox->finish_span();
     look(iterations - 1);
     for (const int64_t sent : mailbox->take_sent(iterations - 1, 1)) {
         if (sent != static_cast<int64_t>(near.size())) problems += "the last is not sent to all; ";
@@ -172,7 +172,7 @@ inline std::string check_stop(World& world, const Neighbours& neighbours, uint64
     RunningService<PairAveraging> pairs(world, x.rows(), neighbours[me]);
     std::string problems;
     int64_t first = 0;
-    for (int segment = 0; segment < 3; ++segment) {
+    for (int span = 0; span < 3; ++span) {
         const auto culprit = static_cast<int>(common.below(static_cast<uint64_t>(world.size())));
         const auto when = first + static_cast<int64_t>(common.below(20));
         pairs->begin(first, first + kFar);
@@ -182,7 +182,7 @@ inline std::string check_stop(World& world, const Neighbours& neighbours, uint64
             dawdle(random);
             pairs->finish();
         }
-        const Service::SegmentEnd reached = pairs->finish_segment();
+        const Service::SpanEnd reached = pairs->finish_span();
         if (!reached.stop) problems += "nobody stops; ";
         if (reached.iteration != t || t < when) problems += "not where all stop; ";
         first = reached.iteration;
@@ -190,7 +190,7 @@ inline std::string check_stop(World& world, const Neighbours& neighbours, uint64
     pairs->begin(first, first + 3);
     int64_t more = 0;
     while (pairs->may_begin(first + more, false)) ++more;
-    const Service::SegmentEnd reached = pairs->finish_segment();
+    const Service::SpanEnd reached = pairs->finish_span();
     if (more != 3 || reached.stop) problems += "it does not go on; ";
     pairs->close();
     return problems;

@@ -56,7 +56,7 @@ TEST_CASE("Both ranks of a pair get the same bits") {
         pairs->begin(0, 1);
         if (world.rank() == 1) pairs->request(0);
         pairs->finish();
-        pairs->finish_segment();
+        pairs->finish_span();
         pairs->close();
         values[static_cast<size_t>(world.rank())] = x.rows().row<float>(0)[0];
         return "";
@@ -110,7 +110,7 @@ TEST_CASE("No rank waits for a rank that computes") {
                     problems += compute();
                 }
                 ++ended;
-                service.finish_segment();
+                service.finish_span();
                 service.close();
             };
             if (mail) {
@@ -137,7 +137,7 @@ TEST_CASE("Ranks wait for a slow rank beyond the deadline as long as it makes pr
         for (int64_t t = 0; pairs->may_begin(t, false); ++t) {
             if (world.rank() == 2) std::this_thread::sleep_for(std::chrono::milliseconds(120));
         }
-        pairs->finish_segment();
+        pairs->finish_span();
         pairs->close();
         return "";
     });
@@ -155,7 +155,7 @@ TEST_CASE("A rank that never reaches the end is named") {
             return "";
         }
         pairs->may_begin(0, false);
-        pairs->finish_segment();
+        pairs->finish_span();
         return "all have come";
     });
     for (const int rank : {0, 1}) {

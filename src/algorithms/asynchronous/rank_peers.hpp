@@ -15,9 +15,9 @@ namespace dbench::algorithms {
 /// progress thread may change x concurrently (see `run_exclusively`).
 class RankPeers : public Peers {
 public:
-    /// The service that moves messages. Between two segments it does not change x.
+    /// The service that moves messages. Between two spans it does not change x.
     virtual comm::Service& service() = 0;
-    /// Opens a segment that begins with iteration t: every rank that uses a replica's x then knows
+    /// Opens a span that begins with iteration t: every rank that uses a replica's x then knows
     /// it. Collective.
     virtual void open(int64_t t) = 0;
     /// Begins the replica's turn: takes its snapshot, and begins to send or to average.
@@ -25,7 +25,7 @@ public:
     /// Calls `work`, which may change x. Nothing else changes x meanwhile.
     virtual void run_exclusively(const std::function<void()>& work) = 0;
     /// Returns the number of rows that all ranks sent in each of the iterations first .. first +
-    /// count - 1 of the segment that has ended; empty if this number follows from Algorithm::sent.
+    /// count - 1 of the span that has ended; empty if this number follows from Algorithm::sent.
     /// Collective.
     virtual std::vector<double> take_sent(int64_t first, int64_t count) = 0;
 };

@@ -45,11 +45,11 @@ RankSpanEnd Stepper::advance(const RankSpan& span, RankPeers& peers) {
         });
         record.replica_time[0] = span.clock();
     }
-    comm::Service::SegmentEnd reached{};
+    comm::Service::SpanEnd reached{};
     IterationRecord end;
     timed(end, [&] {
         const TimedScope scope(timers_, Time::exchange);
-        reached = peers.service().finish_segment();
+        reached = peers.service().finish_span();
     });
     probe_.finish();
     records.resize(static_cast<size_t>(reached.iteration - span.begin));

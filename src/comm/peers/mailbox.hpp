@@ -6,7 +6,7 @@
 // At most one row travels over a link at a time, until its receiver has acknowledged it. Rows that
 // are published meanwhile wait, and a newer row replaces the waiting one: a slow link delivers
 // fewer rows, never older ones. So a link costs the sender at most two rows of memory, and the
-// receiver three (one arrives, one is the last, one may still be read). After `finish_segment`
+// receiver three (one arrives, one is the last, one may still be read). After `finish_span`
 // every row that was published last has arrived.
 
 #include <cstdint>

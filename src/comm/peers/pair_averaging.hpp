@@ -35,7 +35,7 @@ class PairAveraging : public Service {
 public:
     static constexpr int64_t kRows = 1;  ///< Rows of scratch.
 
-    /// x: this rank's only row. Other ranks change it from now on, but only during a segment.
+    /// x: this rank's only row. Other ranks change it from now on, but only during a span.
     /// `peers` as for Service. Collective.
     PairAveraging(World& world, arena::Rows x, const std::vector<int>& peers);
 

@@ -167,7 +167,7 @@ void Service::begin(int64_t first, int64_t end) {
         stop_requested_ = awaiting_limit_ = stopping_ = all_finished_ = querying_ = false;
         finished_.assign(finished_.size(), false);
     }
-    world_.barrier();  // all notes of the previous segment have been handled
+    world_.barrier();  // all notes of the previous span have been handled
 }
 
 bool Service::may_begin(int64_t t, bool stop_requested) {
@@ -194,7 +194,7 @@ bool Service::stopping() const {
     return stopping_;
 }
 
-Service::SegmentEnd Service::finish_segment() {
+Service::SpanEnd Service::finish_span() {
     const std::string what = "the end of asynchronous iterations";
     wait_until(what, [this] { return !has_own_requests(); });
     {

@@ -1,17 +1,17 @@
 #pragma once
 // Asynchronous training: each rank runs at its own pace, and ranks serve each other's requests
 // while they compute and after they have finished. This folder has the service (this file), which
-// starts and ends a segment of iterations and agrees on where to stop, and two kinds of requests:
+// starts and ends a span of iterations and agrees on where to stop, and two kinds of requests:
 // averages of pairs (pair_averaging.hpp) and published rows (mailbox.hpp).
 //
 // Ranks send each other notes: messages of 16 bytes on the row transport, which are not the control
 // messages of world/. Each rank listens to its peers, and every rank listens to rank 0, which
-// counts the ranks that have finished. Notes of one sender arrive in order. A segment takes these
+// counts the ranks that have finished. Notes of one sender arrive in order. A span takes these
 // steps:
 //   1. begin            All ranks together.
 //   2. may_begin        Before each iteration, until it returns false.
-//   3. finish_segment   Waits until all ranks have called it; then nothing is in flight any more.
-// No rank waits for a rank that computes, except in `finish_segment`. A request to stop goes to
+//   3. finish_span   Waits until all ranks have called it; then nothing is in flight any more.
+// No rank waits for a rank that computes, except in `finish_span`. A request to stop goes to
 // rank 0, which queries how far each rank is. No rank begins another iteration before rank 0 has
 // announced the last one: the furthest iteration that any rank has begun.
 
@@ -34,9 +34,9 @@ namespace dbench::comm {
 /// training: the engine advances it, so that a rank serves requests while its main thread computes.
 class Service : public OperationInFlight {
 public:
-    /// The end of a segment: iterations that every rank has completed, and whether a request to
-    /// stop ended the segment early.
-    struct SegmentEnd {
+    /// The end of a span: iterations that every rank has completed, and whether a request to
+    /// stop ended the span early.
+    struct SpanEnd {
         int64_t iteration;
         bool stop;
     };
@@ -44,14 +44,14 @@ public:
     /// Begins the iterations first .. end - 1, the same on all ranks. Collective.
     void begin(int64_t first, int64_t end);
     /// Call before each iteration t, in order, with this rank's request to stop. Returns true if
-    /// the iteration belongs to the segment.
+    /// the iteration belongs to the span.
     bool may_begin(int64_t t, bool stop_requested);
-    /// True if all ranks have agreed to stop before the segment's end.
+    /// True if all ranks have agreed to stop before the span's end.
     bool stopping() const;
     /// Serves requests until all ranks have finished their iterations. Collective. Waits for a slow
     /// rank as long as it makes progress.
-    SegmentEnd finish_segment();
-    /// Ends the service. Collective, after `finish_segment`.
+    SpanEnd finish_span();
+    /// Ends the service. Collective, after `finish_span`.
     void close();
 
 protected:
@@ -125,7 +125,7 @@ private:
     /// Sends a heartbeat if the last one is long ago: other ranks to rank 0, rank 0 to the ranks
     /// that wait.
     void send_heartbeat(double now);
-    /// On rank 0: announces the end of the segment if all ranks have finished and no query is open.
+    /// On rank 0: announces the end of the span if all ranks have finished and no query is open.
     void announce_end_if_finished();
 
     World& world_;
@@ -134,14 +134,14 @@ private:
     std::list<Sent> sent_;
     bool closing_ = false;
 
-    // The current segment.
+    // The current span.
     int64_t begun_ = 0;  ///< Iterations of the run that this rank has begun.
-    int64_t limit_ = 0;  ///< End of the segment: iterations below it may begin.
+    int64_t limit_ = 0;  ///< End of the span: iterations below it may begin.
     /// True if this rank has requested to stop; waits for the new limit; has received it; knows
     /// that all ranks have finished.
     bool stop_requested_ = false, awaiting_limit_ = false, stopping_ = false, all_finished_ = false;
 
-    // A rank for which others wait in `finish_segment` sends heartbeats; rank 0 passes them on.
+    // A rank for which others wait in `finish_span` sends heartbeats; rank 0 passes them on.
     const double heartbeat_interval_;  ///< Seconds between two heartbeats.
     double last_heartbeat_ = 0;
     int64_t heartbeats_ = 0;  ///< Number of heartbeats received.

@@ -298,7 +298,7 @@ MatrixXd ProductionRun::last_gradients() { return impl_->gather(impl_->drawn.row
 Record ProductionRun::last_record() {
     algorithms::IterationRecord& mine = impl_->record;
     impl_->wait();
-    mine.settle();
+    mine.receive_device_values();
     const int64_t n = impl_->training.replicas;
     const auto all = [&](const std::vector<double>& local) { return impl_->all(local); };
     Record out;

@@ -102,7 +102,7 @@ struct DataSets {
     std::shared_ptr<const Dataset> validation;  ///< Null if no samples are held out.
     /// Digests of everything that was read, for provenance and for comparing ranks. Together they
     /// differ if any sample or label differs.
-    std::vector<base::InputDigest> checksums;
+    std::vector<base::InputDigest> digests;
     int64_t threads = 1;                    ///< Threads per rank that make batches.
     std::vector<std::string> classes = {};  ///< Names of the classes; empty: they are numbers.
     /// The arrays of which a sample consists, if the spec names them.

@@ -86,7 +86,7 @@ void FileGuard::sync() noexcept {
     if (descriptor_ >= 0) static_cast<void>(fdatasync(descriptor_));
 }
 
-void FileGuard::settle() noexcept {
+void FileGuard::release_reserve() noexcept {
     struct stat now {};
     if (descriptor_ < 0 || fstat(descriptor_, &now) != 0) return;
     if (reserved_ > now.st_size) static_cast<void>(!ftruncate(descriptor_, now.st_size));

@@ -42,7 +42,7 @@ public:
     /// Syncs the written data to the disk.
     void sync() noexcept;
     /// Releases reserved space that was not used, and syncs the file to the disk.
-    void settle() noexcept;
+    void release_reserve() noexcept;
 
     /// Returns a name that leads to this very file during the guard's lifetime, even if the file is
     /// moved or removed.

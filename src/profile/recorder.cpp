@@ -154,7 +154,7 @@ void Recorder::Impl::create() {
     comm::run_together(world, [&] {
         if (world.rank() != 0) return;
         graphs = std::make_unique<GraphLog>(options.schedule, options.certificate,
-                                            options.certified, options.graphs);
+                                            options.certified, options.max_random_matrices);
         const std::optional<EarlierRun> earlier = earlier_run();
         RunHead begin = head();
         if (earlier) begin.earlier = &*earlier;
@@ -371,13 +371,13 @@ void Recorder::evaluation(const algorithms::EvaluationRecord& record) {
     if (m.progress.done && m.options.progress) m.options.progress(m.progress);
 }
 
-std::string Recorder::settle() {
+std::string Recorder::flush_to_disk() {
     Impl& m = *impl_;
     m.drain();
     std::string obstacle;
     if (m.world.rank() == 0) {
         try {
-            obstacle = m.file->settle();
+            obstacle = m.file->flush_to_disk();
         } catch (const std::exception& error) {
             m.problem = error.what();
         }

@@ -86,7 +86,8 @@ struct RecorderOptions {
     std::optional<TracedIterations> traced;  ///< Iterations of which a trace is written.
 
     const graphs::Schedule* schedule = nullptr;  ///< Null: centralized. Must outlive the recorder.
-    int64_t graphs = 256;  ///< Maximum number of matrices kept of a schedule that does not repeat.
+    /// Maximum number of matrices kept of a schedule that does not repeat.
+    int64_t max_random_matrices = 256;
 
     int64_t iterations = 1;            ///< Iterations of the whole run.
     int64_t min_sync_interval = 1;     ///< Minimum number of iterations between flushes.
@@ -121,7 +122,7 @@ public:
     /// Writes all rows to the disk. Returns why no checkpoint may be written, on all ranks, if the
     /// output path now leads to another file. Throws RunError on all ranks if the file cannot be
     /// written. Collective.
-    std::string settle() override;
+    std::string flush_to_disk() override;
     void event(int64_t iteration, const std::string& kind, const std::string& text) override;
 
     /// Closes the file: writes all rows, `status` (complete, preempted or failed), `finished` and

@@ -177,7 +177,7 @@ void RunFile::make_tables(const RunHead& head) {
     };
     iterations = table(iteration_group, iteration_columns(head.features), chunking(head, 1));
     h5::write_attribute(iteration_group, "planned", head.planned);
-    profile = table(parameter_group, profile_columns(head.features), chunking(head, head.every));
+    parameters = table(parameter_group, profile_columns(head.features), chunking(head, head.every));
     variance = table(parameter_group, variance_columns(head.features),
                      chunking(head, head.variance_every));
     evaluations = table(evaluation_group, evaluation_columns(head.features), kFew);
@@ -194,8 +194,8 @@ void RunFile::make_tables(const RunHead& head) {
 
 std::vector<Table*> RunFile::tables() {
     // Tables to which others refer are written first.
-    return {&edges,       &graphs,  &graph_offset, &segments,  &events,
-            &evaluations, &profile, &variance,     &iterations};
+    return {&edges,       &graphs,     &graph_offset, &segments,  &events,
+            &evaluations, &parameters, &variance,     &iterations};
 }
 
 /// Writes the columns that are due. Returns why something could not be written; "" if all was.
@@ -237,7 +237,7 @@ void RunFile::copy_earlier_rows(const EarlierRun& earlier, bool other_replicas) 
         }
     };
     copy(iterations, "iterations", earlier.first);
-    copy(profile, "parameters", earlier.profiled);
+    copy(parameters, "parameters", earlier.profiled);
     copy(variance, "parameters", earlier.variance);
     copy(evaluations, "evaluations", earlier.evaluations);
     copy(events, "events", earlier.events);
@@ -254,11 +254,11 @@ void RunFile::copy_earlier_rows(const EarlierRun& earlier, bool other_replicas) 
 
 void RunFile::commit() { commit(Commit::due); }
 
-std::string RunFile::settle() {
+std::string RunFile::flush_to_disk() {
     commit(Commit::all);
     guard_.sync();
-    const std::string now = guard_.path_problem(path_);
-    return now.empty() ? "" : "the output " + path_ + " " + now;
+    const std::string problem = guard_.path_problem(path_);
+    return problem.empty() ? "" : "the output " + path_ + " " + problem;
 }
 
 /// Checks what other processes did to the file since the last flush: warns at once, and remembers
@@ -274,9 +274,11 @@ void RunFile::check_external_changes() {
     }
     if (base::now() < next_check_) return;
     next_check_ = base::now() + kCheckInterval;
-    std::string now = guard_.path_problem(path_);
-    if (!now.empty() && now != path_problem_) base::warn("the output " + path_ + " " + now);
-    path_problem_ = std::move(now);
+    std::string problem = guard_.path_problem(path_);
+    if (!problem.empty() && problem != path_problem_) {
+        base::warn("the output " + path_ + " " + problem);
+    }
+    path_problem_ = std::move(problem);
 }
 
 void RunFile::commit(Commit what) {
@@ -310,7 +312,7 @@ void RunFile::close(const RunOutcome& outcome) {
     } catch (const h5::Error& error) {
         if (problem.empty()) problem = error.what();
     }
-    guard_.settle();
+    guard_.release_reserve();
     if (!problem.empty()) problem = cannot_write(path_, problem);
     for (const std::string& loss : {truncation_, path_problem_}) {
         if (!loss.empty()) problem = "the output " + path_ + " " + loss;

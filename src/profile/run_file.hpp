@@ -51,8 +51,8 @@ public:
     RunFile(const RunFile&) = delete;
     RunFile& operator=(const RunFile&) = delete;
 
-    /// Rows of /parameters: `profile` and `variance`.
-    Table iterations, profile, variance, evaluations;
+    Table iterations, evaluations;
+    Table parameters, variance;         ///< Tables of /parameters, with rows of their own.
     Table graphs, graph_offset, edges;  ///< Tables of /graphs.
     Table segments, events;
     const arena::DType precision;  ///< Precision of losses and norms.
@@ -61,7 +61,7 @@ public:
     void commit();
     /// Writes all rows and syncs them to the disk. Throws RunError. Returns why no checkpoint may
     /// be written next to the path (it leads to another file now); "" if one may.
-    std::string settle();
+    std::string flush_to_disk();
     /// Writes the remaining rows, as far as the disk has space, and closes the file in any case.
     /// Throws RunError if something could not be written.
     void close(const RunOutcome& outcome);

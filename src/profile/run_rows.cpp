@@ -126,8 +126,8 @@ void append_rows(RunFile& file, GraphLog& graphs, const comm::Placement& placeme
             ranks.push_back(unpacker.next(record.profiled, record.asynchronous));
         const int64_t graph = record.averaged ? graphs.row(record.round, file) : -1;
         append_iteration(file.iterations, record, graph, ranks);
-        if (record.profiled && file.profile.find("norm")) {
-            append_profile(file.profile, record.iteration, tensors, file.precision, ranks);
+        if (record.profiled && file.parameters.find("norm")) {
+            append_profile(file.parameters, record.iteration, tensors, file.precision, ranks);
         }
         if (record.has_variance && !file.variance.empty()) {
             append_variance(file.variance, tensors, record);

@@ -131,7 +131,7 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
     o.variance_every = plan.profile.variance.mean_interval(plan.iterations);
     o.schedule = s.session->schedule();
     if (o.schedule) o.certified = o.schedule->certified().matrix;
-    o.graphs = s.spec.run.profile.graphs;
+    o.max_random_matrices = s.spec.run.profile.graphs;
     o.common_clock = clocks.common;
     if (const auto& trace = s.spec.run.profile.trace) {
         o.traced = profile::TracedIterations{trace->begin, trace->end};

@@ -161,7 +161,7 @@ private:
         if (own) {
             schedule = algorithms::RunSchedule(graph, algorithms::entry_of(run_.spec.algorithm),
                                                run_.spec.algorithm, facts)
-                           .schedule;
+                           .exchanges;
         }
         add_orders(words, schedule, own ? rows : 1, true);
     }

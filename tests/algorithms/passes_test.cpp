@@ -140,7 +140,7 @@ Norms norms(comm::World& world, const Json& order, arena::Traffic& mixed) {
         };
         run.stepper->step(t, 0.1, gradients, record, silent);
         arena::finish(world.place().compute(), "norms that are recorded");
-        record.settle();
+        record.receive_device_values();
         const auto add = [](const std::vector<double>& from, std::vector<double>& to) {
             to.insert(to.end(), from.begin(), from.end());
         };

@@ -61,12 +61,12 @@ TEST_CASE("Times of a device count the time that it runs, not the time of the la
     launch_iteration(timers, queue);
     Times times = timers.all();
     for (const TimeColumn& column : kTimeColumns) CHECK(times[column.time] == 0);
-    CHECK_THROWS(Times(times).settle());  // The device has run nothing yet.
+    CHECK_THROWS(Times(times).receive_device_values());  // The device has run nothing yet.
     arena::finish(queue, "the test");
-    times.settle();
+    times.receive_device_values();
     check_iteration(times);
     const double step = times[Time::step];
-    times.settle();
+    times.receive_device_values();
     CHECK(times[Time::step] == step);
 }
 
@@ -79,7 +79,7 @@ TEST_CASE("A device's queues over streams measure the time of their streams") {
     launch_iteration(timers, *queue);
     arena::finish(*queue, "the test");  // Also waits for the timestamp that was recorded last.
     Times times = timers.all();
-    times.settle();
+    times.receive_device_values();
     check_iteration(times);
 }
 
@@ -110,8 +110,8 @@ TEST_CASE("Shares of device times add up") {
     one[Time::delay] = 3;
     quarter.add(one, 0.25);
     arena::finish(queue, "the test");
-    one.settle();
-    quarter.settle();
+    one.receive_device_values();
+    quarter.receive_device_values();
     CHECK(quarter[Time::delay] == 0.75);
     CHECK(quarter[Time::step] == Approx(one[Time::step] / 4).epsilon(1e-12));
     CHECK(quarter[Time::gradient] == Approx(one[Time::gradient] / 4).epsilon(1e-12));

@@ -120,11 +120,11 @@ TEST_CASE("cifar10 is found in its folder or in the root, and only if all files 
     const auto sets = data::load_data(data_spec(R"("cifar10")"), {1, 1});
     CHECK(sets.train->size() == 50000);
     CHECK(sets.test->size() == 10000);
-    REQUIRE(sets.checksums.size() == 6);
-    CHECK(sets.checksums.front().name == "data_batch_1.bin");
-    CHECK(sets.checksums[1].name == "data_batch_2.bin");
-    CHECK(sets.checksums[0].digest == sets.checksums[1].digest);
-    CHECK(sets.checksums[0].digest == sets.checksums[5].digest);
+    REQUIRE(sets.digests.size() == 6);
+    CHECK(sets.digests.front().name == "data_batch_1.bin");
+    CHECK(sets.digests[1].name == "data_batch_2.bin");
+    CHECK(sets.digests[0].digest == sets.digests[1].digest);
+    CHECK(sets.digests[0].digest == sets.digests[5].digest);
     CHECK(test::input_of(*sets.test, 0)[0] == Catch::Approx(-0.4914 / 0.2470));
 }
 
@@ -173,7 +173,7 @@ TEST_CASE("cifar100 is read from its two files, with 100 or 20 classes") {
     CHECK(sets.train->size() == 50000);
     CHECK(sets.test->size() == 10000);
     CHECK(sets.test->classes() == 100);
-    CHECK(sets.checksums.size() == 2);
+    CHECK(sets.digests.size() == 2);
     CHECK(test::input_of(*sets.test, 0)[0] == Catch::Approx(-0.5071 / 0.2673));
     const auto coarse = data_spec(R"({"type": "cifar100", "labels": "coarse"})");
     CHECK(data::load_data(coarse, {1, 1}).test->classes() == 20);
@@ -299,7 +299,7 @@ TEST_CASE("fashion_mnist is found under its usual names") {
     CHECK(sets.train->size() == 60000);
     CHECK(sets.test->size() == 10000);
     CHECK(sets.train->shape() == std::vector<int64_t>{1, 28, 28});
-    CHECK(sets.checksums[0].name == "train-images-idx3-ubyte.gz");
+    CHECK(sets.digests[0].name == "train-images-idx3-ubyte.gz");
     for (const auto& each : data::data_status(folder.path())) {
         if (each.name == "fashion_mnist") CHECK(each.present);
     }

@@ -59,7 +59,7 @@ TEST_CASE("shapes has the requested sizes and ten classes") {
     CHECK(sets.test->size() == 60);
     CHECK(sets.train->shape() == std::vector<int64_t>{3, 32, 32});
     CHECK(sets.train->classes() == 10);
-    CHECK(sets.checksums.size() == 2);
+    CHECK(sets.digests.size() == 2);
     std::vector<int> counts(10);
     for (int64_t k = 0; k < 500; ++k) ++counts.at(sets.train->label(k));
     for (const int count : counts) CHECK(std::abs(count - 50) < 35);  // Five standard deviations.
@@ -71,8 +71,8 @@ TEST_CASE("a shape depends on seed, split and number only") {
     CHECK(input_of(*few.train, 19) == input_of(*many.train, 19));
     CHECK(input_of(*few.test, 4) == input_of(*many.test, 4));
     CHECK(few.train->label(19) == many.train->label(19));
-    CHECK(few.checksums != many.checksums);
-    CHECK(few.checksums == shapes(R"("train": 20, "test": 5)").checksums);
+    CHECK(few.digests != many.digests);
+    CHECK(few.digests == shapes(R"("train": 20, "test": 5)").checksums);
     CHECK(input_of(*few.train, 0) != input_of(*few.test, 0));
     CHECK(input_of(*few.train, 0) != input_of(*few.train, 1));
     CHECK(input_of(*few.train, 0) != input_of(*shapes(R"("train": 20, "test": 5)", 2).train, 0));

@@ -30,8 +30,8 @@ TEST_CASE("files are read once for specs that use the same samples in other ways
         const data::DataSets again = kept.load(text_spec(path, keys), {8, 2});
         CHECK(again.train == first.train);
         CHECK(again.test == first.test);
-        REQUIRE(again.checksums.size() == first.checksums.size());
-        CHECK(again.checksums.front().digest == first.checksums.front().digest);
+        REQUIRE(again.digests.size() == first.digests.size());
+        CHECK(again.digests.front().digest == first.digests.front().digest);
     }
     for (const char* keys : {R"(, "validation": 10)", R"(, "limit": {"train": 20})"}) {
         CHECK(refusal([&] { kept.load(text_spec(path, keys), {4, 1}); }) != "");

@@ -137,14 +137,14 @@ TEST_CASE("text reads the bytes of a file and uses the last tenth for testing") 
     CHECK(sets.train->classes() == 256);
     CHECK(input_of(*sets.train, 11) == Labels{'b'});
     CHECK(labels_of(*sets.test, 0) == Labels{255});
-    CHECK(sets.checksums.size() == 1);
+    CHECK(sets.digests.size() == 1);
 
     test::write_file(folder / "b.txt", bytes("xyz"));
     const test::Environment root("DBENCH_DATA", (folder / "").c_str());
     const auto two = load(head + R"(, "test": "b.txt"})");
     CHECK(two.train->size() == 19);
     CHECK(two.test->size() == 2);
-    CHECK(two.checksums.size() == 2);
+    CHECK(two.digests.size() == 2);
 
     const auto plain = load(head + "}");
     test::write_file(path, bytes("\xef\xbb\xbf"
@@ -152,7 +152,7 @@ TEST_CASE("text reads the bytes of a file and uses the last tenth for testing") 
     const auto marked = load(head + "}");  // The byte order mark is no part of the text.
     CHECK(marked.train->size() == 17);
     CHECK(input_of(*marked.train, 0) == Labels{'0'});
-    CHECK(marked.checksums != plain.checksums);
+    CHECK(marked.digests != plain.digests);
     test::write_file(path, bytes("\xff\xfe"
                                  "0123456789abcdefghi"));
     CHECK_THAT(refusal([&] { load(head + "}"); }), ContainsSubstring("a.txt: is a text in UTF-16"));

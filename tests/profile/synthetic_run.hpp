@@ -100,7 +100,7 @@ struct SyntheticRun {
         o.every = every;
         o.variance_every = variance_every;
         o.schedule = schedule;
-        o.graphs = graphs;
+        o.max_random_matrices = graphs;
         o.iterations = iterations;
         o.samples_per_iteration = 32.0 * static_cast<double>(replicas);
         o.seconds_per_iteration = estimate;

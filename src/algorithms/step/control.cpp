@@ -120,7 +120,7 @@ void Control::end(int64_t t, const Probe& probe) {
     staged_->decide(t, broadcast_from_rank_0(std::move(values)));
 }
 
-bool Control::mix_again(int64_t t, int rounds, double before, arena::Rows rows) {
+bool Control::mix_again(int64_t t, int averagings, double before, arena::Rows rows) {
     const TimedScope scope(timers_, Time::control);
     const auto n = static_cast<double>(placement_.replicas);
     const comm::SecondMoments spread = exchange_.moments(rows, nullptr);
@@ -128,7 +128,7 @@ bool Control::mix_again(int64_t t, int rounds, double before, arena::Rows rows) 
     double total = 0;
     for (const double m2 : spread.m2) total += m2;
     const auto both = broadcast_from_rank_0({before, std::sqrt(total / n)});
-    return staged_->mix_again(t, rounds, both[0], both[1]);
+    return staged_->mix_again(t, averagings, both[0], both[1]);
 }
 
 std::vector<double> Control::measure_tensors(const Probe& probe) const {

@@ -33,9 +33,9 @@ public:
 
     /// True if the controller may repeat the averaging of iteration t.
     bool may_repeat(int64_t t) const { return staged_ && staged_->may_repeat(t); }
-    /// Returns true if iteration t must average once more, after `rounds` averagings into `rows`.
+    /// Returns true if iteration t must average once more, after so many `averagings` into `rows`.
     /// `before` is the consensus distance before the first one. Collective.
-    bool mix_again(int64_t t, int rounds, double before, arena::Rows rows);
+    bool mix_again(int64_t t, int averagings, double before, arena::Rows rows);
 
     /// Returns the bytes that measuring sent in this iteration, as if each replica had a rank of
     /// its own.

@@ -1,8 +1,8 @@
 #pragma once
 // The records that training passes to observers (for example the recorder of the result file).
-// Observers never change what is computed. `settle` may refuse a checkpoint, and a recorder that
-// cannot write ends the run. The module `profile` sees nothing else of training, so the types here
-// depend neither on LibTorch nor on HDF5.
+// Observers never change what is computed. `flush_to_disk` may refuse a checkpoint, and a recorder
+// that cannot write ends the run. The module `profile` sees nothing else of training, so the types
+// here depend neither on LibTorch nor on HDF5.
 
 #include <cstdint>
 #include <functional>
@@ -52,12 +52,13 @@ struct IterationRecord {
     std::vector<double> variance_after;  ///< [T] With profile.after.
     double consensus_distance_after = 0;
 
-    /// Functions that fill in fields above once the device has computed them; see `settle`.
+    /// Functions that fill in fields above once the device has computed them; see
+    /// `receive_device_values`.
     std::vector<std::function<void(IterationRecord&)>> deferred;
     /// Completes the record. To be called once the device has finished the iteration's launches,
     /// before an observer receives the record.
-    void settle() {
-        times.settle();
+    void receive_device_values() {
+        times.receive_device_values();
         for (const auto& write : std::exchange(deferred, {})) write(*this);
     }
 };
@@ -105,7 +106,7 @@ public:
     /// Writes everything received so far to the disk. Called before a checkpoint is written.
     /// Returns why no checkpoint may be written now; "" if one may. Throws on all ranks if the
     /// records cannot be written: the run must then end.
-    virtual std::string settle() { return ""; }
+    virtual std::string flush_to_disk() { return ""; }
     /// Receives graph changes, faults and warnings. Rank 0 only; `kind` has at most 15 characters.
     virtual void event(int64_t iteration, const std::string& kind, const std::string& text) = 0;
 };

@@ -40,7 +40,7 @@ public:
           int64_t local_replicas, comm::Exchange& exchange, Timers& timers);
 
     /// Begins iteration t. Results are written to `record`, which must remain valid until its
-    /// `settle`.
+    /// `receive_device_values`.
     void begin(int64_t t, IterationRecord& record, Needs needs = {});
     /// Ends the iteration: adds gradient and update norms to the record.
     void finish();

@@ -25,13 +25,13 @@ std::optional<Clipping> clipping_of(const base::Json& optimizer) {
 
 RunSchedule::RunSchedule(std::shared_ptr<graphs::Schedule> graph_in, const AlgorithmEntry& row,
                          const base::Json& algorithm, const graphs::RunFacts& run)
-    : graph(std::move(graph_in)), schedule(graph) {
-    if (graph && row.rules.schedule) schedule = row.rules.schedule(algorithm, graph, run);
+    : graph(std::move(graph_in)), exchanges(graph) {
+    if (graph && row.rules.schedule) exchanges = row.rules.schedule(algorithm, graph, run);
 }
 
 graphs::StagedSchedule* RunSchedule::staged() const {
-    if (!schedule) return nullptr;
-    graphs::StagedSchedule* own = schedule->staged();
+    if (!exchanges) return nullptr;
+    graphs::StagedSchedule* own = exchanges->staged();
     return own ? own : graph->staged();
 }
 

@@ -23,10 +23,10 @@ namespace dbench::algorithms {
 /// steps, or an occasional global average). Both are null for algorithms that take no graph.
 struct RunSchedule {
     std::shared_ptr<graphs::Schedule> graph;
-    std::shared_ptr<graphs::Schedule> schedule;  ///< The schedule of the exchanges.
+    std::shared_ptr<graphs::Schedule> exchanges;  ///< The schedule of the exchanges.
 
     RunSchedule() = default;
-    /// Derives `schedule` from `graph` with the algorithm's rule, if it has one.
+    /// Derives `exchanges` from `graph` with the algorithm's rule, if it has one.
     RunSchedule(std::shared_ptr<graphs::Schedule> graph, const AlgorithmEntry& row,
                 const base::Json& algorithm, const graphs::RunFacts& run);
 
@@ -101,7 +101,7 @@ public:
             const StepSpec& spec, RunSchedule schedule);
 
     const Algorithm& algorithm() const { return *parts_.algorithm; }
-    const graphs::Schedule* schedule() const { return schedule_.schedule.get(); }
+    const graphs::Schedule* schedule() const { return schedule_.exchanges.get(); }
     graphs::StagedSchedule* staged() const { return staged_; }
     comm::Exchange& exchange() const { return *exchange_; }
     Timers& timers() { return timers_; }

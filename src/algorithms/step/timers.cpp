@@ -23,7 +23,7 @@ void Times::add(std::shared_ptr<const DevicePhases> phases) {
     pending_.push_back({std::move(phases), 1});
 }
 
-void Times::settle() {
+void Times::receive_device_values() {
     for (const auto& [phases, share] : std::exchange(pending_, {})) {
         Times measured;
         const arena::Timestamp* since = phases->begin.get();
@@ -107,7 +107,7 @@ double Timers::seconds(Time phase) const {
     if (queue_.immediate()) return spent_[phase];
     arena::finish(queue_, "times that a graph controller requests");
     Times times = all();
-    times.settle();
+    times.receive_device_values();
     return times[phase];
 }
 

@@ -93,10 +93,10 @@ public:
     double operator[](Time time) const { return seconds_[static_cast<size_t>(time)]; }
     /// Adds the given share of all times of `other`.
     void add(const Times& other, double share);
-    /// Adds the phases that a device measures, as soon as `settle` is called.
+    /// Adds the phases that a device measures, as soon as `receive_device_values` is called.
     void add(std::shared_ptr<const DevicePhases> phases);
     /// Adds all pending device times. All their timestamps must have passed.
-    void settle();
+    void receive_device_values();
     /// Sets start, forward, backward, wait, mix and progress to NaN: the turns of an asynchronous
     /// algorithm do not divide into them.
     void set_details_unknown();

@@ -17,6 +17,9 @@
 
 namespace dbench::arena {
 
+/// Bytes of a number in the sums and factors that kernels keep, which are float64.
+inline constexpr int64_t kDoubleBytes = sizeof(double);
+
 /// Memory that a launch reads or writes: `rows` pieces of `bytes` bytes, `stride` bytes apart.
 struct Access {
     const void* data;

@@ -108,10 +108,10 @@ ChosenParts::ChosenParts(const Layout& layout, DType type, std::span<const int64
     for (size_t t = 0; t < tensors.size(); ++t) {
         const Tensor& tensor = tensors[t];
         DBENCH_EXPECT(0 < kept[t] && kept[t] <= tensor.numel && tensor.numel <= UINT32_MAX);
-        const int64_t beside = kIndex * chosen_,
+        const int64_t bytes_without_indices = kIndex * chosen_,
                       values = bytes_ + (sends_indices ? kIndex * kept[t] : 0);
         parts.push_back({tensor.offset, tensor.numel, kept[t], chosen_,
-                         sends_indices ? bytes_ : beside, values, std::ssize(pieces),
+                         sends_indices ? bytes_ : bytes_without_indices, values, std::ssize(pieces),
                          (tensor.numel + kPiece - 1) / kPiece});
         bytes_ = values + kept[t] * size_of(type);
         chosen_ += kept[t];

@@ -39,8 +39,6 @@ DBENCH_CLONES void on_host(const AddParts<Levels, double>& body) { run_blocks(bo
 
 namespace {
 
-constexpr int64_t kMessagePartsBytes = sizeof(double);
-
 int64_t code_bits(const Whole&, DType type) { return 8 * size_of(type); }
 int64_t code_bits(const Halves&, DType) { return 16; }
 int64_t code_bits(const Signs&, DType) { return 1; }
@@ -62,7 +60,7 @@ void magnitudes(const Layout& layout, Rows rows, double* out, Queue& queue) {
     const SegmentGrid grid(layout, rows.count, layout.all(), out, queue);
     const auto accesses = [&] {
         return std::vector<Access>{reads(rows, layout.all()),
-                                   writes(out, rows.count * grid.all * kMessagePartsBytes)};
+                                   writes(out, rows.count * grid.all * kDoubleBytes)};
     };
     with_type(rows.type, [&]<class T>() {
         launch(queue, "magnitudes", Magnitudes<T>{grid, rows}, accesses);
@@ -124,8 +122,8 @@ void MessageParts<Form>::encode(Rows v, const Draws& draws, Rows messages, Queue
                                .messages = messages.at(0, 0),
                                .stride = stride};
         launch(queue, "part_numbers", body, [&] {
-            return std::vector<Access>{reads(sums, v.count * segments * kMessagePartsBytes),
-                                       writes(numbers, v.count * tensors * kMessagePartsBytes),
+            return std::vector<Access>{reads(sums, v.count * segments * kDoubleBytes),
+                                       writes(numbers, v.count * tensors * kDoubleBytes),
                                        messages_of(messages, bytes_, true)};
         });
     }
@@ -134,7 +132,7 @@ void MessageParts<Form>::encode(Rows v, const Draws& draws, Rows messages, Queue
     const SegmentGrid grid(layout_, v.count, layout_.all(), nullptr, queue);
     const auto accesses = [&] {
         std::vector<Access> all{reads(v, layout_.all()), messages_of(messages, bytes_, true)};
-        if (numbers) all.push_back(reads(numbers, v.count * tensors * kMessagePartsBytes));
+        if (numbers) all.push_back(reads(numbers, v.count * tensors * kDoubleBytes));
         return all;
     };
     with_type(type_, [&]<class T>() {
@@ -188,7 +186,7 @@ void approach_residues(const MessageParts<Residues>& parts, const Layout& layout
                        double gamma, double* counts, Rows far, Queue& queue) {
     DBENCH_EXPECT(std::ssize(messages) == x.count && far.count == x.count);
     const auto segments = static_cast<int64_t>(layout.segments().size());
-    const int64_t bytes = x.count * segments * kMessagePartsBytes;
+    const int64_t bytes = x.count * segments * kDoubleBytes;
     const Received received(messages);
     count_passes(x.type, layout.all(), x.count, x.count, Kernel::codec);
     count_bytes(static_cast<int64_t>(received.all.size()) * parts.bytes(), 0, Kernel::codec);

@@ -16,12 +16,6 @@ DBENCH_CLONES void on_host(const NormFactors& body) { run_blocks(body); }
 DBENCH_CLONES void on_host(const ScaleEach<float>& body) { run_blocks(body); }
 DBENCH_CLONES void on_host(const ScaleEach<double>& body) { run_blocks(body); }
 
-namespace {
-
-constexpr auto kRowFactorsBytes = static_cast<int64_t>(sizeof(double));
-
-}  // namespace
-
 void norm_factors(const Layout& layout, int64_t count, const double* squares, FactorRule rule,
                   double number, double* out, Queue& queue) {
     DBENCH_EXPECT(number > 0);
@@ -34,8 +28,8 @@ void norm_factors(const Layout& layout, int64_t count, const double* squares, Fa
                            .number = number,
                            .out = out};
     launch(queue, "norm_factors", body, [&] {
-        return std::vector<Access>{reads(squares, count * body.all * kRowFactorsBytes),
-                                   writes(out, count * kRowFactorsBytes)};
+        return std::vector<Access>{reads(squares, count * body.all * kDoubleBytes),
+                                   writes(out, count * kDoubleBytes)};
     });
 }
 
@@ -60,7 +54,7 @@ void scale_each(Rows rows, Columns columns, const double* factors, Queue& queue)
                                : rows.count;
     count_passes(rows.type, columns, passes, passes);
     const auto accesses = [&] {
-        return std::vector<Access>{reads(factors, rows.count * kRowFactorsBytes),
+        return std::vector<Access>{reads(factors, rows.count * kDoubleBytes),
                                    writes(rows, columns)};
     };
     with_type(rows.type, [&]<class T>() {

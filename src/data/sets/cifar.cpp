@@ -111,7 +111,7 @@ DataSets cifar_sets(const RootSpec& spec, const DataSpec& common, const CifarFil
             throw base::UserError(folder + ": " + name +
                                   " is missing (plain or .gz): get it from " + files.source);
         }
-        sets.checksums.emplace_back(name, append_cifar(path, record, count, images), -1, path);
+        sets.digests.emplace_back(name, append_cifar(path, record, count, images), -1, path);
     };
     Images train, test;
     for (const auto& name : files.train) read(name, files.records, train);

@@ -194,9 +194,9 @@ DataSets make_imagenet(const ImagenetSpec& spec, const DataSpec& common, const D
     sets.classes = train->classes;
     const auto add_digests = [&](const std::string& name, const std::string& path,
                                  const Photographs& photographs) {
-        sets.checksums.emplace_back(name, photographs.digest(), -1, path);
+        sets.digests.emplace_back(name, photographs.digest(), -1, path);
         const std::string contents = photographs.contents_digest();
-        if (!contents.empty()) sets.checksums.emplace_back(name + " files", contents, -1, path);
+        if (!contents.empty()) sets.digests.emplace_back(name + " files", contents, -1, path);
     };
     add_digests("train", spec.train, *train);
     add_digests("test", spec.test, *test);

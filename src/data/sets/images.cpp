@@ -132,10 +132,10 @@ DataSets make_images(const ImagesSpec& spec, const DataSpec& common, const DataC
     DataSets sets;
     const auto add_digests = [&](const std::string& name, const std::string& folder,
                                  const Images& images) {
-        sets.checksums.emplace_back(name, digest(images.pixels),
-                                    static_cast<int64_t>(images.pixels.size()), folder);
+        sets.digests.emplace_back(name, digest(images.pixels),
+                                  static_cast<int64_t>(images.pixels.size()), folder);
         const auto* labels = reinterpret_cast<const char*>(images.labels.data());
-        sets.checksums.emplace_back(
+        sets.digests.emplace_back(
             name + " labels",
             digest(base::join_texts(classes) +
                    std::string(labels, images.labels.size() * sizeof(images.labels[0]))),

@@ -89,7 +89,7 @@ std::shared_ptr<const Dataset> read_split_mnist(const Kind& kind, const std::str
     Images images = read_idx(files, count, digests);
     for (int k = 0; k < 2; ++k) {
         const std::filesystem::path file = k == 0 ? files.images : files.labels;
-        sets.checksums.emplace_back(file.filename().string(), digests[k], -1, file.string());
+        sets.digests.emplace_back(file.filename().string(), digests[k], -1, file.string());
     }
     return image_set(std::move(images), 10, normalization);
 }

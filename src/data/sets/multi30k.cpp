@@ -66,7 +66,7 @@ std::vector<std::string> read_multi30k(const std::string& folder, const File& fi
         throw base::UserError(path + ": is not the published file (found " + found + ", expected " +
                               file.digest + "): get it again from " + kMulti30kSource);
     }
-    sets.checksums.emplace_back(file.name, found, file.bytes, path);
+    sets.digests.emplace_back(file.name, found, file.bytes, path);
     return lines_of(contents);
 }
 

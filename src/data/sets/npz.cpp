@@ -314,9 +314,9 @@ DataSets make_npz(const NpzSpec& spec, const DataSpec& common, const DataContext
     DataSets sets;
     for (const Zip* file : {&train_file, &test_file}) {
         const std::string name = std::filesystem::path(file->path()).filename().string();
-        if (sets.checksums.empty() || own_file) {
-            sets.checksums.emplace_back(name, digest(file->bytes()), std::ssize(file->bytes()),
-                                        file->path());
+        if (sets.digests.empty() || own_file) {
+            sets.digests.emplace_back(name, digest(file->bytes()), std::ssize(file->bytes()),
+                                      file->path());
         }
     }
     if (!spec.inputs.empty()) {

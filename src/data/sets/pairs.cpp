@@ -24,8 +24,8 @@ std::vector<std::string> read_pairs(const std::string& name, const std::string& 
     if (file.size > kPairsMost) {
         throw base::UserError(path + ": is longer than 2 GiB: use a part of it");
     }
-    sets.checksums.emplace_back(std::filesystem::path(path).filename().string(), digest(file.bytes),
-                                file.size, path);
+    sets.digests.emplace_back(std::filesystem::path(path).filename().string(), digest(file.bytes),
+                              file.size, path);
     return lines_of(file);
 }
 
@@ -55,8 +55,8 @@ BytePairs of_file(const std::string& name, int64_t wanted, DataSets& sets) {
                               ": use at most that many, or make a larger file with `dbench data "
                               "pieces`");
     }
-    sets.checksums.emplace_back(std::filesystem::path(path).filename().string(), digest(all.text()),
-                                std::ssize(all.text()), path);
+    sets.digests.emplace_back(std::filesystem::path(path).filename().string(), digest(all.text()),
+                              std::ssize(all.text()), path);
     return all.first(wanted);
 }
 
@@ -120,7 +120,7 @@ void add_pairs(DataSets& sets, const PiecesSpec& spec, const ParallelText& train
     const auto pieces =
         std::make_shared<const BytePairs>(spec.pieces ? of_file(*spec.pieces, spec.vocabulary, sets)
                                                       : learnt(spec.vocabulary, train));
-    sets.checksums.emplace_back("byte pairs", digest(pieces->text()));
+    sets.digests.emplace_back("byte pairs", digest(pieces->text()));
     const auto pairs = [&](const ParallelText& of) {
         return sentence_pairs(of.source, of.target, pieces);
     };

@@ -59,7 +59,7 @@ DataSets make_shapes(const ShapesSpec& spec, const DataSpec& common, const DataC
         const bool train = split == ShapesStream::train;
         const char* name = train ? "train" : "test";
         Images images = draw(context.seed, split, train ? spec.train : spec.test, spec.difficulty);
-        sets.checksums.emplace_back(std::string("shapes ") + name, digest(images.pixels));
+        sets.digests.emplace_back(std::string("shapes ") + name, digest(images.pixels));
         (train ? sets.train : sets.test) =
             image_set(std::move(images), kShapeClasses, normalization);
     }

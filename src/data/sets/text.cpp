@@ -29,8 +29,8 @@ DataFile read_text(const std::string& path, DataSets& sets) {
     if (file.size == 0) {
         throw base::UserError(path + ": is empty: name a text file");
     }
-    sets.checksums.emplace_back(fs::path(path).filename().string(), digest(file.bytes), file.size,
-                                path);
+    sets.digests.emplace_back(fs::path(path).filename().string(), digest(file.bytes), file.size,
+                              path);
     const std::string head(file.bytes.begin(),
                            file.bytes.begin() + std::min<int64_t>(file.size, 4));
     const auto mark = std::ssize(head) - std::ssize(base::without_byte_order_mark(head, path));

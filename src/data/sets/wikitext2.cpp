@@ -52,7 +52,7 @@ std::string read_wikitext2(const std::string& folder, const Wikitext2Part& part,
     const std::string path = (std::filesystem::path(folder) / part.name).string();
     const DataFile file = read_data_file(path, part.bytes, kWikitext2Source);
     check_size(file, part.bytes, "WikiText-2 by words", kWikitext2Source);
-    sets.checksums.emplace_back(part.name, digest(file.bytes), file.size, path);
+    sets.digests.emplace_back(part.name, digest(file.bytes), file.size, path);
     return {file.bytes.begin(), file.bytes.end()};
 }
 

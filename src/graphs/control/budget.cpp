@@ -146,8 +146,8 @@ private:
         }
         // Use the dense graph whenever dense * t / iterations reaches the next whole number.
         for (int64_t t = 0; t < iterations; ++t) {
-            const bool now = (t + 1) * dense / iterations > t * dense / iterations;
-            start_stage(t, now ? kBudgetDense : kSparse, "planned");
+            const bool is_dense = (t + 1) * dense / iterations > t * dense / iterations;
+            start_stage(t, is_dense ? kBudgetDense : kSparse, "planned");
         }
     }
 };

@@ -121,9 +121,9 @@ public:
     }
 
     bool repeats() const override { return true; }
-    bool mix_again(int64_t, int rounds, double before, double after) override {
+    bool mix_again(int64_t, int averagings, double before, double after) override {
         note(before);
-        return over(after) && rounds < max_rounds_;
+        return over(after) && averagings < max_rounds_;
     }
     std::string inactivity_reason() const override {
         return most() > 1 && max_rounds_ > 1 ? ""

@@ -93,10 +93,10 @@ public:
     virtual bool repeats() const { return false; }
     /// True if the caller must call `mix_again` after the averaging of iteration t.
     bool may_repeat(int64_t t) const { return repeats() && is_measured(t); }
-    /// Returns true if iteration t must average once more with the same W, after `rounds`
-    /// averagings took the consensus distance from `before` to `after`. The result is the same on
+    /// Returns true if iteration t must average once more with the same W, after so many
+    /// `averagings` took the consensus distance from `before` to `after`. The result is the same on
     /// all ranks.
-    virtual bool mix_again(int64_t, int /*rounds*/, double /*before*/, double /*after*/) {
+    virtual bool mix_again(int64_t, int /*averagings*/, double /*before*/, double /*after*/) {
         return false;
     }
 

@@ -79,7 +79,7 @@ std::string train_asynchronously(const TrainerParts& p, const TrainerPlan& plan,
         auto records = p.stepper.advance({begin, end, times, lr, gradient});
         arena::finish(p.world.place().compute(), "times that are recorded");
         for (auto& record : records) {
-            record.settle();
+            record.receive_device_values();
             record.epoch = housekeeping.epoch(record.iteration + 1);
             housekeeping.report(record);
         }

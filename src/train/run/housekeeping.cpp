@@ -67,7 +67,7 @@ void Housekeeping::evaluate(int64_t completed) {
     record.iteration = completed;
     record.epoch = epoch(completed);
     base::note_phase("evaluation");
-    records_.settle();
+    records_.receive_device_values();
     const base::TraceSpan span(base::Work::evaluate);
     const base::Stopwatch watch;
     parts_.evaluator.evaluate(parts_.replicas.x(), record);
@@ -107,8 +107,8 @@ void Housekeeping::save(int64_t completed) {
     const base::TraceSpan span(base::Work::record);
     // Outside the try block: an error of the observer is not a failure of the checkpoint. A run
     // that can no longer be recorded must end.
-    records_.settle();
-    std::string failure = parts_.observer.settle();
+    records_.receive_device_values();
+    std::string failure = parts_.observer.flush_to_disk();
     try {
         if (failure.empty()) return parts_.checkpoint(completed);
     } catch (const comm::PeerFailure&) {
@@ -134,8 +134,8 @@ void Housekeeping::completed(int64_t completed) {
 std::string Housekeeping::end_early(int64_t completed) {
     comm::note_stop_agreed();
     parts_.stepper.exchange().drain();  // Messages that were sent ahead.
-    records_.settle();
-    if (const std::string obstacle = parts_.observer.settle(); !obstacle.empty()) {
+    records_.receive_device_values();
+    if (const std::string obstacle = parts_.observer.flush_to_disk(); !obstacle.empty()) {
         throw base::RunError(obstacle);
     }
     parts_.checkpoint(completed);

@@ -83,7 +83,7 @@ struct Session::Impl {
                             : data::load_data(data_spec, data_context);
         partition = entry_of(data::partition_table(), data_spec.at("partition"))
                         .make(data_spec.at("partition"), *data.train, data_context);
-        for (base::InputDigest& read : partition->inputs()) data.checksums.push_back(read);
+        for (base::InputDigest& read : partition->inputs()) data.digests.push_back(read);
         data_keys = data::DataSpec::section().read(data_spec);
         batches = data::plan_batches(data_keys.batch_size, *partition, placement.replicas);
         const base::RunLength run = run_length(spec, batches);
@@ -304,7 +304,7 @@ Session::Load Session::load() const {
     const double share = taken / static_cast<double>(train.size());
     return {share * static_cast<double>(all.rows), share * static_cast<double>(all.terms)};
 }
-const graphs::Schedule* Session::schedule() const { return impl_->schedule.schedule.get(); }
+const graphs::Schedule* Session::schedule() const { return impl_->schedule.exchanges.get(); }
 const graphs::StagedSchedule* Session::staged() const { return impl_->schedule.staged(); }
 bool Session::asynchronous() const { return impl_->stepper->algorithm().asynchronous(); }
 const std::vector<int64_t>& Session::evaluated() const { return impl_->evaluation.replicas; }
@@ -313,9 +313,7 @@ bool Session::has_validation() const { return impl_->data.validation != nullptr;
 const std::vector<base::InputDigest>& Session::model_digests() const {
     return impl_->model_digests;
 }
-const std::vector<base::InputDigest>& Session::data_digests() const {
-    return impl_->data.checksums;
-}
+const std::vector<base::InputDigest>& Session::data_digests() const { return impl_->data.digests; }
 std::vector<std::pair<std::string, std::string>> Session::data_sizes() const {
     const data::DataSets& data = impl_->data;
     std::string shape;
@@ -412,9 +410,11 @@ std::string Session::resident() const { return to_text(impl_->residence); }
 
 std::string Session::capture() const {
     const CaptureChoice& chosen = impl_->capture;
-    const std::string beside = algorithms::concurrent_capture_obstacle(*impl_->combination.model);
-    if (chosen.captured && impl_->stacking.way == Stacking::streams && !beside.empty()) {
-        return "off (" + beside + ")";
+    const std::string concurrent_obstacle =
+        algorithms::concurrent_capture_obstacle(*impl_->combination.model);
+    if (chosen.captured && impl_->stacking.way == Stacking::streams &&
+        !concurrent_obstacle.empty()) {
+        return "off (" + concurrent_obstacle + ")";
     }
     return (chosen.captured ? "on" : "off") +
            (chosen.reason.empty() ? "" : " (" + chosen.reason + ")");
@@ -432,11 +432,12 @@ double Session::seconds_per_iteration() {
 
 std::string Session::replica_change_obstacle(const CheckpointHead& head) const {
     const Impl& s = *impl_;
-    const Json then = Json::parse(head.spec).at("data").at("batch_size");
+    const Json earlier_size = Json::parse(head.spec).at("data").at("batch_size");
     algorithms::Facts facts = s.combination;
-    facts.resume = {.replicas = head.replicas,
-                    .same_global_batch = then.is_object() && then.contains("global") &&
-                                         then == s.options.spec->at("data").at("batch_size")};
+    facts.resume = {
+        .replicas = head.replicas,
+        .same_global_batch = earlier_size.is_object() && earlier_size.contains("global") &&
+                             earlier_size == s.options.spec->at("data").at("batch_size")};
     const auto problems = algorithms::find_problems(facts);
     return problems.empty() ? "" : problems.front().text();
 }

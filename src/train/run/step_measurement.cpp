@@ -55,7 +55,7 @@ StepMeasurement measure_steps(arena::Queue& queue, Replicas& replicas, Executor&
         stepper.step(t, learning_rate.at(t), gradients, record, observer);
         records.add(std::move(record));
     }
-    records.settle();
+    records.receive_device_values();
     return found;
 }
 

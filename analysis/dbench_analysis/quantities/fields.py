@@ -119,10 +119,15 @@ def elapsed(run: Run) -> float:
     return float(run.evaluations["elapsed"][-1]) if recorded else float("nan")
 
 
+def batch_size(run: Run):
+    """Return the spec's batch size: a number, words, or an object with the global batch."""
+    data = run.spec.get("data", {})
+    return data.get("batch_size", 32) if isinstance(data, dict) else 32
+
+
 def local_batch(run: Run):
     """Return the samples of one replica in one iteration; "full" if that is its whole partition."""
-    size = run.spec.get("data", {})
-    size = size.get("batch_size", 32) if isinstance(size, dict) else 32
+    size = batch_size(run)
     if isinstance(size, dict):
         return float(size.get("global", "nan")) / run.replicas
     return float(size) if isinstance(size, (int, float)) else str(size)
@@ -130,8 +135,7 @@ def local_batch(run: Run):
 
 def batch(run: Run) -> float:
     """Return the samples of all replicas in one iteration; NaN if the spec says "full"."""
-    size = run.spec.get("data", {})
-    size = size.get("batch_size", 32) if isinstance(size, dict) else 32
+    size = batch_size(run)
     if isinstance(size, dict):
         return float(size.get("global", "nan"))
     return float(size * run.replicas) if isinstance(size, (int, float)) else float("nan")

@@ -82,11 +82,60 @@ class Outcome:
         return " ".join(verdict(self.comparison, self.metric))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for JSON."""
-        return as_json(self.comparison, self.metric, self.pair, self.notes, self.differ_in)
+        """Return everything as plain values, for JSON; numbers that are not finite are None."""
+        found = self.comparison
+
+        def finite(value):
+            return value if value is not None and math.isfinite(value) else None
+
+        return {
+            "metric": self.metric.key,
+            "pairs": [{**dict(zip(self.pair, key)), "a": float(a), "b": float(b)}
+                      for key, a, b in zip(found.keys, found.a, found.b)],
+            "difference": float(found.differences.mean()),
+            "interval": [finite(v) for v in found.interval[:2]], "coverage": found.interval[2],
+            "alpha": found.alpha, "p": found.p,
+            "smallest_p": found.smallest_p, "exact": found.exact, "too_few": found.few,
+            "margin": found.margin,
+            "equivalence_p": finite(found.equivalence_p), "equivalent": found.equivalent,
+            "assumption": symmetry.ASSUMPTION, "equivalence_assumption": symmetry.EQUIVALENCE,
+            "warnings": list(found.warnings), "median": found.median,
+            "median_interval": [finite(v) for v in found.median_interval[:2]],
+            "median_coverage": found.median_interval[2], "sign_test_p": found.sign_test_p,
+            "median_equivalence_p": finite(found.median_within_p),
+            "differ_in": [{"pointer": pointer, "a": a, "b": b} for pointer, a, b in self.differ_in],
+            "notes": self.notes, "verdict": verdict(found, self.metric),
+        }
 
     def __repr__(self) -> str:
-        return as_text(self.comparison, self.metric, self.pair, self.notes, self.differ_in)
+        """Return the table of pairs, the tests and the verdict as text."""
+        found, metric = self.comparison, self.metric
+        rows = [[", ".join(self.pair), "A", "B", "A - B"]]
+        for key, a, b in zip(found.keys, found.a, found.b):
+            rows.append([", ".join(map(str, key)), metric.show(float(a)), metric.show(float(b)),
+                         amount(a - b, metric)])
+        rows.append(["mean", metric.show(float(found.a.mean())), metric.show(float(found.b.mean())),
+                     amount(found.differences.mean(), metric)])
+        n, (*ends, coverage) = len(found.a), found.interval
+        low, high = (amount(v, metric) for v in ends)
+        how = (f"exact, smallest attainable {found.smallest_p:.3g}" if found.exact
+               else "100,000 random sign patterns")
+        lines = [f"{metric.title}: {metric.help}",
+                 *(f"{pointer}: {a} | {b}" for pointer, a, b in self.differ_in),
+                 "", aligned(rows), ""]
+        narrow = coverage < 1 - found.alpha - 1e-9
+        widest = f", the most that {counted(n, 'pair')} can give" * narrow
+        interval = f", {100 * coverage:.3g} % interval {low} to {high}{widest}" if n > 1 else ""
+        lines.append(f"difference    {amount(found.differences.mean(), metric)}{interval}")
+        lines.append(f"sign flips    p = {found.p:.3g} ({how})")
+        if found.margin is not None:
+            lines.append(f"equivalence   p = {number(found.equivalence_p, 3)} for a margin of "
+                         f"{amount(found.margin, metric, False)} (two one-sided t-tests)")
+        lines.append(f"median        {median_line(found, metric)}")
+        lines += [f"assumption    {line}" for line in assumptions(found)]
+        lines += [f"warning       {warning}" for warning in found.warnings]
+        lines += [f"note          {note}" for note in self.notes]
+        return "\n".join([*lines, "", *verdict(found, metric)])
 
     def _repr_html_(self) -> str:
         sentences = [self.verdict, *assumptions(self.comparison), *self.notes,
@@ -192,55 +241,3 @@ def median_line(found: Comparison, metric) -> str:
               if found.margin is not None else "")
     return (f"{amount(found.median, metric)}{interval}, sign test p = "
             f"{found.sign_test_p:.3g}{within}")
-
-
-def as_text(found: Comparison, metric, pair: list[str], notes: list[str], apart) -> str:
-    """Return the table of pairs, the tests and the verdict as text."""
-    rows = [[", ".join(pair), "A", "B", "A - B"]]
-    for key, a, b in zip(found.keys, found.a, found.b):
-        rows.append([", ".join(map(str, key)), metric.show(float(a)), metric.show(float(b)),
-                     amount(a - b, metric)])
-    rows.append(["mean", metric.show(float(found.a.mean())), metric.show(float(found.b.mean())),
-                 amount(found.differences.mean(), metric)])
-    n, (*ends, coverage) = len(found.a), found.interval
-    low, high = (amount(v, metric) for v in ends)
-    how = (f"exact, smallest attainable {found.smallest_p:.3g}" if found.exact
-           else "100,000 random sign patterns")
-    lines = [f"{metric.title}: {metric.help}",
-             *(f"{pointer}: {a} | {b}" for pointer, a, b in apart), "", aligned(rows), ""]
-    widest = f", the most that {counted(n, 'pair')} can give" * (coverage < 1 - found.alpha - 1e-9)
-    interval = f", {100 * coverage:.3g} % interval {low} to {high}{widest}" if n > 1 else ""
-    lines.append(f"difference    {amount(found.differences.mean(), metric)}{interval}")
-    lines.append(f"sign flips    p = {found.p:.3g} ({how})")
-    if found.margin is not None:
-        lines.append(f"equivalence   p = {number(found.equivalence_p, 3)} for a margin of "
-                     f"{amount(found.margin, metric, False)} (two one-sided t-tests)")
-    lines.append(f"median        {median_line(found, metric)}")
-    lines += [f"assumption    {line}" for line in assumptions(found)]
-    lines += [f"warning       {warning}" for warning in found.warnings]
-    lines += [f"note          {note}" for note in notes]
-    return "\n".join([*lines, "", *verdict(found, metric)])
-
-
-def as_json(found: Comparison, metric, pair: list[str], notes: list[str], apart) -> dict:
-    """Return everything as plain values; numbers that are not finite are None."""
-    def finite(value):
-        return value if value is not None and math.isfinite(value) else None
-
-    return {
-        "metric": metric.key, "pairs": [{**dict(zip(pair, key)), "a": float(a), "b": float(b)}
-                                        for key, a, b in zip(found.keys, found.a, found.b)],
-        "difference": float(found.differences.mean()),
-        "interval": [finite(v) for v in found.interval[:2]], "coverage": found.interval[2],
-        "alpha": found.alpha, "p": found.p,
-        "smallest_p": found.smallest_p, "exact": found.exact, "too_few": found.few,
-        "margin": found.margin,
-        "equivalence_p": finite(found.equivalence_p), "equivalent": found.equivalent,
-        "assumption": symmetry.ASSUMPTION, "equivalence_assumption": symmetry.EQUIVALENCE,
-        "warnings": list(found.warnings), "median": found.median,
-        "median_interval": [finite(v) for v in found.median_interval[:2]],
-        "median_coverage": found.median_interval[2], "sign_test_p": found.sign_test_p,
-        "median_equivalence_p": finite(found.median_within_p),
-        "differ_in": [{"pointer": pointer, "a": a, "b": b} for pointer, a, b in apart],
-        "notes": notes, "verdict": verdict(found, metric),
-    }

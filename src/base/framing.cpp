@@ -32,14 +32,23 @@ std::vector<std::string> split_texts(const std::string& bytes) {
     return texts;
 }
 
-std::string bytes_of(const std::vector<double>& values) {
-    return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)};
+std::string bytes_of(std::span<const double> values) {
+    return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
 }
 
-std::vector<double> doubles_of(const std::string& bytes) {
+std::vector<double> doubles_of(std::string_view bytes) {
     std::vector<double> values(bytes.size() / sizeof(double));
-    if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+    if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(double));
     return values;
+}
+
+std::vector<double> doubles_of(const std::vector<std::string>& texts) {
+    std::vector<double> all;
+    for (const std::string& text : texts) {
+        const std::vector<double> values = doubles_of(std::string_view(text));
+        all.insert(all.end(), values.begin(), values.end());
+    }
+    return all;
 }
 
 }  // namespace dbench::base

@@ -8,6 +8,7 @@
 #include "algorithms/codecs/codec.hpp"
 #include "algorithms/step/stepper.hpp"
 #include "base/error.hpp"
+#include "base/framing.hpp"
 #include "graphs/schedules/staged.hpp"
 
 namespace dbench::conform {
@@ -204,34 +205,19 @@ struct ProductionRun::Impl {
 
     MatrixXd gather(const arena::Rows& rows) {
         wait();
-        std::string mine;
+        std::vector<double> mine;
         for (int64_t i = 0; i < rows.count; ++i) {
             const Eigen::VectorXd row = read(rows, i);
-            mine.append(reinterpret_cast<const char*>(row.data()),
-                        static_cast<size_t>(row.size()) * sizeof(double));
+            mine.insert(mine.end(), row.begin(), row.end());
         }
-        std::string all;
-        for (const std::string& part : world.all_gather(mine)) all += part;
-        MatrixXd out(training.replicas, problem.parameters());
-        const size_t row_bytes = static_cast<size_t>(out.cols()) * sizeof(double);
-        for (int64_t i = 0; i < out.rows(); ++i) {
-            Eigen::VectorXd row(out.cols());
-            std::memcpy(row.data(), all.data() + static_cast<size_t>(i) * row_bytes, row_bytes);
-            out.row(i) = row;
-        }
-        return out;
+        return all(mine).reshaped<Eigen::RowMajor>(training.replicas, problem.parameters());
     }
 
     /// Gathers a number per replica from all ranks.
     Eigen::VectorXd all(const std::vector<double>& local) {
-        std::string bytes;
-        for (const std::string& part : world.all_gather(
-                 {reinterpret_cast<const char*>(local.data()), local.size() * sizeof(double)})) {
-            bytes += part;
-        }
-        Eigen::VectorXd values(static_cast<Eigen::Index>(bytes.size() / sizeof(double)));
-        std::memcpy(values.data(), bytes.data(), bytes.size());
-        return values;
+        const auto values = base::doubles_of(world.all_gather(base::bytes_of(local)));
+        return Eigen::Map<const Eigen::VectorXd>(values.data(),
+                                                 static_cast<Eigen::Index>(values.size()));
     }
 
     void fill_gradients() {

@@ -48,12 +48,6 @@ void append_iteration(Table& table, const algorithms::IterationRecord& record, i
     table["iteration"].add(record.iteration);
 }
 
-/// Returns the value as stored in the file, so that readers can recompute the measures.
-double recorded(double value, arena::DType precision) {
-    return precision == arena::DType::float32 ? static_cast<double>(static_cast<float>(value))
-                                              : value;
-}
-
 void append_profile(Table& table, int64_t iteration, int64_t tensors, arena::DType precision,
                     const std::vector<RankRow>& ranks) {
     add_parts(table["norm"], ranks, &RankRow::norm);
@@ -69,7 +63,7 @@ void append_profile(Table& table, int64_t iteration, int64_t tensors, arena::DTy
         for (const RankRow& rank : ranks) {
             for (size_t at = static_cast<size_t>(k); at < rank.norm.size();
                  at += static_cast<size_t>(tensors)) {
-                norms.push_back(recorded(rank.norm[at], precision));
+                norms.push_back(arena::as_stored(rank.norm[at], precision));
             }
         }
         const arena::Dispersion d = arena::dispersion(norms);

@@ -11,12 +11,7 @@ double mean_over_ranks(comm::World& world, double value) {
 }
 
 std::vector<double> gather_values(comm::World& world, const std::vector<double>& values) {
-    std::vector<double> all;
-    for (const std::string& bytes : world.gather(base::bytes_of(values))) {
-        const std::vector<double> of_rank = base::doubles_of(bytes);
-        all.insert(all.end(), of_rank.begin(), of_rank.end());
-    }
-    return all;
+    return base::doubles_of(world.gather(base::bytes_of(values)));
 }
 
 }  // namespace dbench::program

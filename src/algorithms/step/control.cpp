@@ -149,12 +149,7 @@ std::vector<double> Control::measure_tensors(const Probe& probe) const {
 }
 
 std::vector<double> Control::gather_replicas(const std::vector<double>& local) const {
-    std::vector<double> all;
-    for (const std::string& part : world_.all_gather(base::bytes_of(local))) {
-        const auto values = base::doubles_of(part);
-        all.insert(all.end(), values.begin(), values.end());
-    }
-    return all;
+    return base::doubles_of(world_.all_gather(base::bytes_of(local)));
 }
 
 std::vector<double> Control::step_times() const {

@@ -2,16 +2,9 @@
 
 #include <cmath>
 
+#include "arena/sums/dispersion.hpp"
+
 namespace dbench::algorithms {
-namespace {
-
-// Rounds a norm to the run's precision, in which it is stored. Dispersion measures use the rounded
-// norms, so that they can be recomputed from the file.
-double as_stored(double value, arena::DType type) {
-    return type == arena::DType::float32 ? static_cast<float>(value) : value;
-}
-
-}  // namespace
 
 Probe::Probe(const ProfilePlan& plan, const arena::Layout& layout, int64_t replicas,
              int64_t local_replicas, comm::Exchange& exchange, Timers& timers)
@@ -133,7 +126,7 @@ std::vector<double> Probe::norms(const Squares& squares, arena::DType type) cons
     for (int64_t i = 0; i < local_; ++i) {
         layout_.sum_segments(squares.averaged.data() + i * segments, norms.data() + i * tensors);
     }
-    for (double& norm : norms) norm = as_stored(std::sqrt(norm), type);
+    for (double& norm : norms) norm = arena::as_stored(std::sqrt(norm), type);
     return norms;
 }
 

@@ -4,7 +4,15 @@
 #include <span>
 #include <vector>
 
+#include "arena/rows.hpp"
+
 namespace dbench::arena {
+
+/// Rounds a norm to the run's precision, in which it is stored. Dispersion measures use the rounded
+/// norms, so that they can be recomputed from the file.
+inline double as_stored(double norm, DType precision) {
+    return precision == DType::float32 ? static_cast<double>(static_cast<float>(norm)) : norm;
+}
 
 /// The four measures of one set of numbers.
 struct Dispersion {

@@ -1,14 +1,16 @@
 #include "train/evaluation/evaluation.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <sstream>
+#include <string_view>
 
 #include "arena/kernels.hpp"
 #include "base/error.hpp"
 #include "base/file.hpp"
+#include "base/framing.hpp"
 #include "base/input_file.hpp"
+#include "train/evaluation/dealt_batches.hpp"
 #include "train/evaluation/mean_model.hpp"
 #include "train/models/model.hpp"
 #include "train/replicas.hpp"
@@ -37,10 +39,6 @@ std::vector<int64_t> column_heads(int64_t samples, int64_t columns, int64_t b) {
 bool is_text_file(const std::string& name) {
     return base::is_numbered(name, "test-", ".txt") ||
            base::is_numbered(name, "validation-", ".txt");
-}
-
-void add(Sums& sums, const double* more) {
-    for (double& sum : sums) sum += *more++;
 }
 
 }  // namespace
@@ -147,15 +145,17 @@ struct Evaluator::Impl {
                 initial_state(set)};
             Sums sums(width());
             for (int64_t b = 0; b < batch_count(set); ++b) {
-                add(sums, score(weights, set, b).data());
+                const Sums more = score(weights, set, b);
+                for (size_t k = 0; k < sums.size(); ++k) sums[k] += more[k];
             }
-            pack(sums, packed);
+            packed += base::bytes_of(sums);
         }
         // Ranks hold consecutive replicas, so the parts are already in plan order.
         std::vector<Sums> all;
-        for (const auto& part : world.gather(packed)) {
-            for (size_t at = 0; at < part.size(); at += bytes()) {
-                all.push_back(unpacked(part, at));
+        const size_t bytes = width() * sizeof(double);
+        for (const std::string_view part : world.gather(packed)) {
+            for (size_t at = 0; at < part.size(); at += bytes) {
+                all.push_back(base::doubles_of(part.substr(at, bytes)));
             }
         }
         return all;
@@ -172,17 +172,12 @@ struct Evaluator::Impl {
         const int ranks = readers();
         weights.carried = initial_state(set);
         for (int64_t b = world.rank(); world.rank() < ranks && b < batch_count(set); b += ranks) {
-            pack(score(weights, set, b, &texts), packed);
+            packed += base::bytes_of(score(weights, set, b, &texts));
         }
         if (plan.writes_texts()) write_texts(world.gather(texts), set, file);
-        Sums sums(width());
         const auto parts = world.gather(packed);
-        if (world.rank() != 0) return sums;
-        for (int64_t b = 0; b < batch_count(set); ++b) {
-            const auto at = static_cast<size_t>(b / ranks) * bytes();
-            add(sums, unpacked(parts[static_cast<size_t>(b % ranks)], at).data());
-        }
-        return sums;
+        if (world.rank() != 0) return Sums(width());
+        return sum_of_dealt_batches(parts, batch_count(set), ranks, width());
     }
 
     // Writes the texts of all readers, who processed batches in turn, in the set's order; on rank
@@ -202,16 +197,6 @@ struct Evaluator::Impl {
         std::error_code ignored;
         std::filesystem::create_directories(plan.texts, ignored);
         base::replace_file("the texts", (std::filesystem::path(plan.texts) / file).string(), text);
-    }
-
-    size_t bytes() const { return width() * sizeof(double); }
-    static void pack(const Sums& sums, std::string& packed) {
-        packed.append(reinterpret_cast<const char*>(sums.data()), sums.size() * sizeof(double));
-    }
-    Sums unpacked(const std::string& packed, size_t at) const {
-        Sums sums(width());
-        std::memcpy(sums.data(), packed.data() + at, bytes());
-        return sums;
     }
 
     // `file` is the file for the mean model's texts.

@@ -1,9 +1,10 @@
 #include "train/evaluation/mean_model.hpp"
 
 #include <algorithm>
-#include <cstring>
 
+#include "base/framing.hpp"
 #include "base/random.hpp"
+#include "train/evaluation/dealt_batches.hpp"
 #include "train/replicas.hpp"
 #include "train/tensors.hpp"
 
@@ -104,29 +105,72 @@ Weights MeanModel::pooled(arena::Rows x) {
     return weights;
 }
 
-Weights MeanModel::recalibrated(arena::Rows x, const data::Dataset& train, int64_t batch_size) {
+MeanModel::OtherBuffers MeanModel::pool_other_buffers(arena::Rows x) {
     const auto& infos = model_.declaration().buffers;
-    const bool pools =
-        std::ranges::any_of(infos, [](const BufferInfo& info) { return info.momentum == 0; });
-    pools ? static_cast<void>(pooled(x)) : average_parameters(x);
+    const auto is_other = [](const BufferInfo& info) { return info.momentum == 0; };
+    if (std::ranges::none_of(infos, is_other)) {
+        average_parameters(x);
+        return {};
+    }
+    const Weights weights = pooled(x);
+    OtherBuffers others;
+    const HostRows moved(buffers_.rows(), queue(), "pooled statistics");
+    for (int64_t c = 0; c < replicas_.buffer_layout().columns(); ++c) {
+        others.values.push_back(load(moved.rows(), 0, c));
+    }
+    others.tensors.resize(infos.size());
+    for (size_t k = 0; k < infos.size(); ++k) {
+        if (is_other(infos[k])) others.tensors[k] = weights.buffers[k].clone();
+    }
+    return others;
+}
+
+// In training mode a batch moves each statistic b to (1 - m) b + m s, with momentum m and batch
+// statistic s. From b = 0 that is m s, which loses no digits however large s is.
+std::vector<double> MeanModel::statistics_of(const data::Batch& batch, int64_t number,
+                                             const Weights& weights, const OtherBuffers& others) {
+    const auto& infos = model_.declaration().buffers;
+    const arena::Layout& layout = replicas_.buffer_layout();
     Device& device = replicas_.device();
-    const torch::Device torch_device = torch_device_of(device);
+    device.submit(
+        "statistics of a batch",
+        [&] {
+            return std::vector{arena::reads(parameters_.rows(), replicas_.layout().all()),
+                               arena::writes(buffers_.rows(), layout.all())};
+        },
+        [&] {
+            const torch::NoGradGuard no_grad;
+            for (size_t k = 0; k < infos.size(); ++k) {
+                torch::Tensor buffer = weights.buffers[k];
+                infos[k].momentum == 0 ? buffer.copy_(others.tensors[k]) : buffer.zero_();
+            }
+            if (model_.declaration().draws) {
+                const base::Random key(0, base::Purpose::recalibration,
+                                       {static_cast<uint64_t>(number)});
+                torch::manual_seed(key.key() >> 1);
+            }
+            model_.forward(weights, input_tensor(batch, torch_device_of(device)), true);
+        });
+    const HostRows moved(buffers_.rows(), queue(), "statistics of a batch");
+    std::vector<double> statistics(layout.columns());
+    for (size_t k = 0; k < infos.size(); ++k) {
+        const arena::Tensor& tensor = layout.tensors()[k];
+        for (int64_t c = tensor.offset; c < tensor.offset + tensor.numel; ++c) {
+            statistics[c] = infos[k].momentum == 0 ? others.values[c]
+                                                   : load(moved.rows(), 0, c) / infos[k].momentum;
+        }
+    }
+    return statistics;
+}
+
+Weights MeanModel::recalibrated(arena::Rows x, const data::Dataset& train, int64_t batch_size) {
+    const OtherBuffers others = pool_other_buffers(x);
+    const torch::Device torch_device = torch_device_of(replicas_.device());
     Weights weights{views(replicas_.layout(), parameters_.rows(), 0, torch_device), {}};
     if (!buffer_exchange_) return weights;
     const arena::Layout& layout = replicas_.buffer_layout();
     weights.buffers = views(layout, buffers_.rows(), 0, torch_device);
-    std::vector<double> kept(layout.columns());  // pooled values of buffers that are no statistics
-    if (pools) {
-        const HostRows moved(buffers_.rows(), queue(), "pooled statistics");
-        for (int64_t c = 0; c < layout.columns(); ++c) kept[c] = load(moved.rows(), 0, c);
-    }
-    std::vector<torch::Tensor> others(infos.size());  // buffers that are not BatchNorm's
-    for (size_t k = 0; k < infos.size(); ++k) {
-        if (infos[k].momentum == 0) others[k] = weights.buffers[k].clone();
-    }
 
-    // In training mode a batch moves each statistic b to (1 - m) b + m s, with momentum m and batch
-    // statistic s. From b = 0 that is m s, which loses no digits however large s is.
     const int64_t batches =
         std::min(kRecalibrationBatches, std::max<int64_t>(1, train.size() / batch_size));
     const int ranks = world_.size();
@@ -135,44 +179,10 @@ Weights MeanModel::recalibrated(arena::Rows x, const data::Dataset& train, int64
     for (int64_t b = world_.rank(); b < batches; b += ranks) {
         const data::Batch& batch =
             plain.fill(train, b * batch_size, std::min(batch_size, train.size() - b * batch_size));
-        std::vector<double> statistic(layout.columns());
-        device.submit(
-            "statistics of a batch",
-            [&] {
-                return std::vector{arena::reads(parameters_.rows(), replicas_.layout().all()),
-                                   arena::writes(buffers_.rows(), layout.all())};
-            },
-            [&] {
-                const torch::NoGradGuard no_grad;
-                for (size_t k = 0; k < infos.size(); ++k) {
-                    torch::Tensor buffer = weights.buffers[k];
-                    infos[k].momentum == 0 ? buffer.copy_(others[k]) : buffer.zero_();
-                }
-                if (model_.declaration().draws) {
-                    const base::Random key(0, base::Purpose::recalibration,
-                                           {static_cast<uint64_t>(b)});
-                    torch::manual_seed(key.key() >> 1);
-                }
-                model_.forward(weights, input_tensor(batch, torch_device), true);
-            });
-        const HostRows moved(buffers_.rows(), queue(), "statistics of a batch");
-        for (size_t k = 0; k < infos.size(); ++k) {
-            const arena::Tensor& tensor = layout.tensors()[k];
-            for (int64_t c = tensor.offset; c < tensor.offset + tensor.numel; ++c) {
-                statistic[c] =
-                    infos[k].momentum == 0 ? kept[c] : load(moved.rows(), 0, c) / infos[k].momentum;
-            }
-        }
-        packed.append(reinterpret_cast<const char*>(statistic.data()),
-                      statistic.size() * sizeof(double));
+        packed += base::bytes_of(statistics_of(batch, b, weights, others));
     }
-    const auto parts = world_.all_gather(packed);
-    std::vector<double> sum(layout.columns()), statistic(layout.columns());
-    for (int64_t b = 0; b < batches; ++b) {
-        const size_t bytes = statistic.size() * sizeof(double);
-        std::memcpy(statistic.data(), parts[b % ranks].data() + (b / ranks) * bytes, bytes);
-        for (size_t c = 0; c < sum.size(); ++c) sum[c] += statistic[c];
-    }
+    const std::vector<double> sum = sum_of_dealt_batches(world_.all_gather(packed), batches, ranks,
+                                                         static_cast<size_t>(layout.columns()));
     HostRows buffers = replaced(buffers_);
     for (const auto& tensor : layout.tensors()) {
         for (int64_t c = tensor.offset; c < tensor.offset + tensor.numel; ++c) {

@@ -2,6 +2,7 @@
 // The mean model: the mean parameters over all replicas, with matching BatchNorm statistics.
 
 #include <memory>
+#include <vector>
 
 #include "arena/device/host_rows.hpp"
 #include "arena/device/memory.hpp"
@@ -31,7 +32,19 @@ public:
     Weights recalibrated(arena::Rows x, const data::Dataset& train, int64_t batch_size);
 
 private:
+    /// Pooled buffers that are not statistics of BatchNorm: a recalibration keeps them.
+    struct OtherBuffers {
+        std::vector<double> values;          ///< By column; empty if there are no such buffers.
+        std::vector<torch::Tensor> tensors;  ///< Copies, by buffer; undefined for statistics.
+    };
+
     void average_parameters(arena::Rows x);
+    /// Averages the parameters, and pools the buffers if some of them are no statistics.
+    OtherBuffers pool_other_buffers(arena::Rows x);
+    /// Returns the statistics of one batch, by column, and the values of the other buffers.
+    /// `number` seeds the units that are dropped.
+    std::vector<double> statistics_of(const data::Batch& batch, int64_t number,
+                                      const Weights& weights, const OtherBuffers& others);
     arena::Queue& queue() const;
     arena::HostRows replaced(const arena::Buffer& row) const;
 

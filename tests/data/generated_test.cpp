@@ -72,7 +72,7 @@ TEST_CASE("a shape depends on seed, split and number only") {
     CHECK(input_of(*few.test, 4) == input_of(*many.test, 4));
     CHECK(few.train->label(19) == many.train->label(19));
     CHECK(few.digests != many.digests);
-    CHECK(few.digests == shapes(R"("train": 20, "test": 5)").checksums);
+    CHECK(few.digests == shapes(R"("train": 20, "test": 5)").digests);
     CHECK(input_of(*few.train, 0) != input_of(*few.test, 0));
     CHECK(input_of(*few.train, 0) != input_of(*few.train, 1));
     CHECK(input_of(*few.train, 0) != input_of(*shapes(R"("train": 20, "test": 5)", 2).train, 0));

@@ -162,7 +162,7 @@ TEST_CASE("a byte order mark is no part of a text, and UTF-16 is named") {
         std::ofstream(folder / "b") << mark << "THE CAT\nTHE MAT\nTHE HAT\n";
         const std::string spec = R"({"type": "pairs", "vocabulary": 270, "source": ")" +
                                  folder / "a" + R"(", "target": ")" + folder / "b" + "\"}";
-        return data::load_data(test::data_spec(spec), {1, 1}).checksums.back();
+        return data::load_data(test::data_spec(spec), {1, 1}).digests.back();
     };
     CHECK(with("\xef\xbb\xbf") == with(""));  // The digests of the byte pairs.
     CHECK_THAT(refusal([&] { with("\xff\xfe"); }), ContainsSubstring("a: is a text in UTF-16"));

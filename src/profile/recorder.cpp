@@ -111,29 +111,12 @@ struct Recorder::Impl {
 
 RunHead Recorder::Impl::head() const {
     RunHead head;
-    head.path = options.path;
-    head.overwrite = options.overwrite;
-    head.name = options.name;
-    head.spec = options.spec;
-    head.provenance = options.provenance;
-    head.prediction = options.prediction;
-    head.certificate = options.certificate;
-    head.certificate_of = options.certificate_of;
-    head.stability = options.stability;
-    head.tensors = options.tensors;
-    head.precision = options.precision;
+    static_cast<RunDescription&>(head) = options;
     head.ranks = ranks;
     for (int rank = 0; rank < placement.ranks; ++rank) {
         head.first_replica.push_back(placement.begin(rank));
     }
-    head.evaluated = options.evaluated;
     head.axes = {placement.replicas, placement.ranks, tensors, std::ssize(options.evaluated)};
-    head.features = {options.norms,      options.variance,     options.after,
-                     options.validation, options.asynchronous, options.metrics};
-    head.planned = options.iterations;
-    head.every = options.every;
-    head.variance_every = options.variance_every;
-    head.seconds_per_iteration = options.seconds_per_iteration;
     return head;
 }
 
@@ -192,7 +175,7 @@ void Recorder::Impl::replay_graphs(const EarlierRun& earlier) {
 
 int64_t Recorder::Impl::next_interval(double seconds) const {
     const double wanted = kFlushSeconds / std::max(seconds, 1e-9);
-    const int64_t row = packed_size(placement.replicas, tensors, options.norms) +
+    const int64_t row = packed_size(placement.replicas, tensors, options.features.norms) +
                         packed_size(0, 0, false) * placement.ranks;
     const int64_t most = std::min({interval * kGrowth, kMostIterations, kMostFlushBytes / row});
     const double next = std::min(wanted, static_cast<double>(most));

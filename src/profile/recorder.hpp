@@ -18,11 +18,11 @@
 #include <vector>
 
 #include "algorithms/step/observer.hpp"
-#include "arena/layout.hpp"
 #include "base/clock.hpp"
 #include "comm/placement.hpp"
 #include "comm/world/world.hpp"
 #include "graphs/schedule.hpp"
+#include "profile/run_description.hpp"
 #include "profile/trace_file.hpp"
 
 namespace dbench::profile {
@@ -48,33 +48,12 @@ struct Progress {
         std::numeric_limits<double>::quiet_NaN();  ///< The mean model's, in the last evaluation.
 };
 
-/// Equal on every rank unless noted otherwise; only rank 0 uses the texts.
-struct RecorderOptions {
-    std::string path;
-    bool overwrite = false;  ///< Replaces an existing file, if that is a result file.
-    std::string name;
-    std::string spec;            ///< Resolved spec, JSON.
-    std::string provenance;      ///< JSON.
-    std::string prediction;      ///< JSON of a predicted step time; empty without a prediction.
-    std::string certificate;     ///< Certificate of the first graph, JSON; empty without a graph.
-    std::string certificate_of;  ///< The graph of the certificate, JSON.
-    std::string stability;  ///< Growth of the algorithm on the graphs, JSON; empty without a graph.
+/// Equal on every rank unless noted otherwise.
+struct RecorderOptions : RunDescription {
     uint64_t certified = 0;  ///< The matrix to which the certificate's rho belongs.
 
-    std::vector<arena::Tensor> tensors;  ///< In the order of named_parameters().
-    arena::DType precision = arena::DType::float32;
     std::string device = "cpu";  ///< This rank's device.
     int cpus = 1;                ///< CPU cores that this rank may use.
-
-    std::vector<int64_t> evaluated;  ///< Replicas whose local models are evaluated.
-    bool validation = false;
-    std::vector<algorithms::MetricName> metrics;  ///< Further metrics of evaluations.
-    bool norms = true;                            ///< Record norms in rows of /parameters.
-    bool variance = true;                         ///< Record the exact variance.
-    bool after = false;                           ///< Record the variance after averaging, too.
-    bool asynchronous = false;                    ///< Replicas do not wait for each other.
-    /// Mean number of iterations between rows; determines chunk sizes.
-    int64_t every = 1, variance_every = 1;
 
     int64_t first = 0;  ///< First iteration; if not 0, the run in the existing file is continued.
     /// The existing file holds earlier starts of this run. Their segments are kept even if `first`
@@ -89,12 +68,10 @@ struct RecorderOptions {
     /// Maximum number of matrices kept of a schedule that does not repeat.
     int64_t max_random_matrices = 256;
 
-    int64_t iterations = 1;            ///< Iterations of the whole run.
     int64_t min_sync_interval = 1;     ///< Minimum number of iterations between flushes.
     int64_t evaluate_every = 0;        ///< In iterations; for Progress.
     double samples_per_iteration = 0;  ///< Mean, over all replicas; for Progress.
     double tokens_per_iteration = 0;   ///< Mean, over all replicas; for Progress.
-    double seconds_per_iteration = 0;  ///< Estimate that determines chunk sizes; 0: not known.
     /// Called on rank 0 after flushes and at the end.
     std::function<void(const Progress&)> progress;
 };

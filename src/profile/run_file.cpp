@@ -45,7 +45,7 @@ Chunking chunking(const RunHead& head, int64_t every) {
         head.seconds_per_iteration > 0 ? head.seconds_per_iteration : kDefaultIterationSeconds;
     every = std::max<int64_t>(every, 1);
     return {kChunkSeconds / seconds / static_cast<double>(every),
-            (std::max<int64_t>(head.planned, 1) + every - 1) / every, true};
+            (std::max<int64_t>(head.iterations, 1) + every - 1) / every, true};
 }
 
 /// For groups with few rows at irregular times: plain chunks, rewritten in place.
@@ -176,7 +176,7 @@ void RunFile::make_tables(const RunHead& head) {
         return Table(group, columns, head.axes, head.precision, chunks);
     };
     iterations = table(iteration_group, iteration_columns(head.features), chunking(head, 1));
-    h5::write_attribute(iteration_group, "planned", head.planned);
+    h5::write_attribute(iteration_group, "planned", head.iterations);
     parameters = table(parameter_group, profile_columns(head.features), chunking(head, head.every));
     variance = table(parameter_group, variance_columns(head.features),
                      chunking(head, head.variance_every));

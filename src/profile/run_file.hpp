@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "arena/layout.hpp"
 #include "profile/file_guard.hpp"
 #include "profile/h5.hpp"
 #include "profile/outcome.hpp"
+#include "profile/run_description.hpp"
 #include "profile/table.hpp"
 
 namespace dbench::profile {
@@ -23,21 +23,10 @@ struct RankInfo {
 struct EarlierRun;
 
 /// The contents of a file from the moment of its creation.
-struct RunHead {
-    std::string path;
-    bool overwrite = false;
-    std::string name, spec, provenance, certificate, certificate_of, stability;
-    std::string prediction;  ///< Empty: the file has no such text.
-    std::vector<arena::Tensor> tensors;
-    arena::DType precision = arena::DType::float32;
+struct RunHead : RunDescription {
     std::vector<RankInfo> ranks;
     std::vector<int64_t> first_replica;  ///< Per rank.
-    std::vector<int64_t> evaluated;      ///< Evaluated replicas.
     Axes axes;
-    Features features;
-    int64_t planned = 1;  ///< Iterations of the whole run.
-    int64_t every = 1, variance_every = 1;
-    double seconds_per_iteration = 0;  ///< Estimate; 0: not known.
     /// The run that is continued, whose rows are copied; null for a new run.
     const EarlierRun* earlier = nullptr;
 };

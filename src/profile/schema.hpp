@@ -36,8 +36,11 @@ struct ColumnSpec {
 
 /// Optional parts of a recording.
 struct Features {
-    bool norms = true, variance = true, after = false, validation = false;
-    bool asynchronous = false;
+    bool norms = true;                            ///< Norms in rows of /parameters.
+    bool variance = true;                         ///< The exact variance.
+    bool after = false;                           ///< The variance after averaging, too.
+    bool validation = false;                      ///< Evaluations on a validation set.
+    bool asynchronous = false;                    ///< Replicas do not wait for each other.
     std::vector<algorithms::MetricName> metrics;  ///< Further metrics of evaluations.
 };
 

@@ -98,7 +98,6 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
                                                  const StartPoint& start, const RunClocks& clocks,
                                                  ProgressDisplay& display) {
     const auto& plan = s.session->plan();
-    const profile::Features features = result_features(*s.session);
     profile::RecorderOptions o;
     o.path = s.spec.output;
     o.overwrite = arguments.overwrite || arguments.resume;
@@ -121,12 +120,7 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
     o.device = s.device->name();
     o.cpus = usable_cpus();
     o.evaluated = s.session->evaluated();
-    o.validation = features.validation;
-    o.metrics = features.metrics;
-    o.norms = features.norms;
-    o.variance = features.variance;
-    o.after = features.after;
-    o.asynchronous = features.asynchronous;
+    o.features = result_features(*s.session);
     o.every = plan.profile.rows.mean_interval(plan.iterations);
     o.variance_every = plan.profile.variance.mean_interval(plan.iterations);
     o.schedule = s.session->schedule();

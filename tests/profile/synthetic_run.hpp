@@ -93,10 +93,10 @@ struct SyntheticRun {
         for (int64_t j = 0; j < evaluated; ++j) {
             o.evaluated.push_back(j * replicas / evaluated);
         }
-        o.validation = validation;
-        o.norms = norms;
-        o.variance = variance;
-        o.after = after;
+        o.features.validation = validation;
+        o.features.norms = norms;
+        o.features.variance = variance;
+        o.features.after = after;
         o.every = every;
         o.variance_every = variance_every;
         o.schedule = schedule;

@@ -171,6 +171,27 @@ TEST_CASE("disagreement falls to a thousandth in the rounds that the certificate
     }
 }
 
+TEST_CASE("a sequence that contracts in expectation is connected", "[graphs]") {
+    // 64 sampled rounds of one pair each cannot connect 200 replicas.
+    const auto c = certify(*make("random_pairs", 200), "random_pairs");
+    CHECK(c.connected);
+    CHECK(c.stationary_min == 1);
+    CHECK(c.stationary_max == 1);
+}
+
+TEST_CASE("a star of row sums has a norm above 1 and a known limit at any size", "[graphs]") {
+    for (const int n : {100, 1500, 1700}) {
+        INFO("n = " << n);
+        const auto c = certify(*make(R"({"type":"star","weights":"uniform"})", n), "star");
+        // A leaf averages with the hub, 1/2 each, and the hub with all, 1/n each: the limit weighs
+        // the hub n/2 times as much as a leaf. ||W - J/n||_2 lies near sqrt(n)/2.
+        REQUIRE(c.rho.has_value());
+        CHECK(*c.rho == Approx(0.5 * std::sqrt(n)).epsilon(0.02));
+        REQUIRE(c.stationary_min.has_value());
+        CHECK(*c.stationary_max / *c.stationary_min == Approx(0.5 * n));
+    }
+}
+
 TEST_CASE("large n uses closed forms", "[graphs]") {
     const int n = 65536;
     const auto ring = certify(*make("ring", n), "ring");

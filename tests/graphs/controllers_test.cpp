@@ -143,6 +143,8 @@ TEST_CASE("participation leaves out as many of the slowest replicas as its fract
         CHECK(control->in(control->at(next.t + 1), i).size() == peers);
     }
     CHECK_THAT(control->stages().back().reason, ContainsSubstring("left out as slowest: 1 3 5"));
+    CHECK_THAT(failure(R"({"type": "participation", "policy": "slowest", "fraction": 0.1})", 8),
+               ContainsSubstring("at least two replicas"));
 }
 
 TEST_CASE("budget spends the same bytes early, late and evenly") {

@@ -86,6 +86,18 @@ TEST_CASE("dbench reads back what it prints", "[graphs]") {
     }
 }
 
+TEST_CASE("edges of a matrix that is not symmetric are read back as they are", "[graphs]") {
+    for (const char* type :
+         {R"({"type":"path","weights":"uniform"})", R"({"type":"star","weights":"column"})"}) {
+        const auto schedule = make(type, 5);
+        std::ostringstream edges;
+        print_edges(edges, *schedule, {0, true});
+        const FileScratch file(edges.str());
+        const auto w = dense(*schedule, {0, true});
+        CHECK((dense(file.spec(), 5) - w).cwiseAbs().maxCoeff() < 1e-15);
+    }
+}
+
 TEST_CASE("edges without weights get the weights of the rule", "[graphs]") {
     const FileScratch path("# a path\n0 1\n1,2\n\n2 3 # the end\n");
     CHECK(dense(path.spec(), 4).isApprox(dense("path", 4), 1e-15));

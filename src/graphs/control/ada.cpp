@@ -83,7 +83,10 @@ public:
                         add(family.title(part.k), family.make(part.k)),
                         "epoch " + std::to_string(part.epoch) + (reversed ? ", reversed" : ""));
         }
-        first_change_ = gamma > 0 ? to_floor(1, gamma) - 1 : -1;
+        for (int64_t k = k0 - 1; gamma > 0 && k >= k_min && first_change_ < 0; --k) {
+            if (family.at_least(k) != degree(0))
+                first_change_ = to_floor(double(k0 - k), gamma) - 1;
+        }
     }
 
     std::vector<std::string> warnings() const override {
@@ -91,7 +94,7 @@ public:
         std::string text = "/graph: ada never changes its graph (" + name(0) + ") in " +
                            std::to_string(epochs_) + " epochs";
         if (first_change_ > 0) {
-            text += ": with this gamma_k, k falls for the first time in epoch " +
+            text += ": with this gamma_k, the graph changes for the first time in epoch " +
                     std::to_string(first_change_) +
                     "; raise /graph/gamma_k, about (k0 - k_min) / epochs";
         }

@@ -199,6 +199,12 @@ std::unique_ptr<Schedule> make_participation(const ParticipationSpec& spec,
     }
     const auto count = std::clamp<int64_t>(std::llround(spec.fraction * n), 1, n);
     if (spec.policy == Policy::slowest) {
+        if (count < 2 && n > 1) {
+            throw base::UserError(pointer + "/fraction: " + std::to_string(count) + " of " +
+                                  std::to_string(n) +
+                                  " replicas would take part, and exchange nothing: let at least "
+                                  "two replicas take part");
+        }
         return std::make_unique<SlowestOut>(graph, count,
                                             base::to_iterations(spec.every, context.run));
     }

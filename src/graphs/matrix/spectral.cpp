@@ -103,7 +103,7 @@ std::optional<Contraction> numeric(const Deviation& deviation) {
     if (deviation.size() <= kSpectralDense) return rounded(dense_rho(deviation));
     const auto rho = lanczos_rho(deviation);
     // Lanczos is accurate to about 1e-12, so a gap near that is not resolved.
-    if (!rho || 1 - *rho < 1e-9) return std::nullopt;
+    if (!rho || std::abs(1 - *rho) < 1e-9) return std::nullopt;
     return rounded(*rho);
 }
 

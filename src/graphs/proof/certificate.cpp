@@ -209,13 +209,17 @@ Certificate certify(const Schedule& schedule, const std::string& type, double ga
         }
     } else if (schedule.rho_expected() >= 0) {
         c.rho_expected = schedule.rho_expected();
+        // A sample of rounds need not connect all replicas, but what contracts in expectation does.
+        c.connected |= *c.rho_expected < 1 - 1e-12;
     }
     c.rate = rate_of(c);
     c.iterations_to_1e3 = rounds_to_1e3(c);
     c.gamma = gamma;
     c.effective_neighbours = effective_neighbours(first, gamma);
     if (schedule.period() == 1) c.disagreement = disagreement(first);
-    if (whole_period(schedule)) find_stationary(matrices, c);
+    if (whole_period(schedule) || (c.row_stochastic && c.column_stochastic)) {
+        find_stationary(matrices, c);
+    }
     count_messages(matrices, c);
     return c;
 }

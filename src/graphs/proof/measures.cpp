@@ -123,7 +123,8 @@ std::optional<std::vector<double>> stationary(const std::vector<MatrixPtr>& chai
     for (int step = 0; step < kPowerSteps; ++step) {
         const Eigen::MatrixXd before = x;
         for (const SparseRows& factor : steps) x = factor * x;
-        if ((x - before).cwiseAbs().maxCoeff() > 1e-14) continue;
+        // Entries may be as large as n, and so may the rounding of a step.
+        if ((x - before).cwiseAbs().maxCoeff() > 1e-14 * x.maxCoeff()) continue;
         if ((x.col(0) - x.col(1)).cwiseAbs().maxCoeff() > 1e-9) return std::nullopt;
         return std::vector<double>(x.col(0).begin(), x.col(0).end());
     }

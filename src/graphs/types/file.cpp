@@ -117,7 +117,8 @@ struct EdgeList {
     bool with_self = false;                       ///< Some line is about one replica alone.
     bool pairs = false;                           ///< Some edge is given in both directions.
     bool one_way = false;                         ///< Some edge is given in one direction.
-    std::vector<double> off_diagonal;             ///< Sums of the rows, without the diagonal.
+    bool unequal = false;              ///< Two directions of an edge have different weights.
+    std::vector<double> off_diagonal;  ///< Sums of the rows, without the diagonal.
 };
 
 EdgeList edge_list_of(const NumberTable& table, int n, const std::string& path) {
@@ -146,7 +147,9 @@ EdgeList edge_list_of(const NumberTable& table, int n, const std::string& path) 
     }
     for (const auto& [edge, weight] : list.given) {
         if (edge.first == edge.second) continue;
-        (list.given.contains({edge.second, edge.first}) ? list.pairs : list.one_way) = true;
+        const auto back = list.given.find({edge.second, edge.first});
+        (back != list.given.end() ? list.pairs : list.one_way) = true;
+        list.unequal |= back != list.given.end() && back->second != weight;
     }
     return list;
 }
@@ -154,14 +157,14 @@ EdgeList edge_list_of(const NumberTable& table, int n, const std::string& path) 
 // True if the edges lead only in the direction given. A list with weights in which every edge
 // stands once, as programs write undirected graphs, is undirected. If it is a complete matrix (with
 // weights of replicas for themselves, or rows that sum to 1), or if some edges stand there in both
-// directions, it is used as it is.
+// directions, it is used as it is; so is a list whose directions have different weights.
 bool is_directed(const EdgeList& list, const FileSpec& spec) {
     if (spec.directed) return *spec.directed;
     if (!list.weights) return false;
     const bool complete =
         std::all_of(list.off_diagonal.begin(), list.off_diagonal.end(),
                     [](double sum) { return std::abs(sum - 1) <= kFileSumTolerance; });
-    return list.one_way && (list.pairs || list.with_self || complete);
+    return list.unequal || (list.one_way && (list.pairs || list.with_self || complete));
 }
 
 // Adds the other direction of every edge that is given once. Throws UserError if the two directions

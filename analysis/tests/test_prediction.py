@@ -62,6 +62,37 @@ def test_error_and_shares_of_a_run(predicted):
     assert right.below_p95 == pytest.approx(0.95, abs=0.01)
 
 
+def test_first_iterations_after_each_start_do_not_count(predicted):
+    steps = steady(1.25)
+    steps[[40, 70]] = 50.0
+    path = predicted(steps=steps)
+    with h5py.File(path, "r+") as file:
+        file["segments/first_iteration"] = np.array([0, 40, 70])
+        for name in "started", "host", "ranks":
+            rows = np.repeat(file[f"segments/{name}"][:], 3)
+            del file[f"segments/{name}"]
+            file[f"segments/{name}"] = rows
+    found = prediction.comparison(Run(path))
+    assert found.steps == 97 * 2 and found.actual.most < 1.5
+
+
+@pytest.mark.parametrize("order, planned, counted", [
+    ("adapt_then_combine", 100, 99),
+    ("combine_while_adapt", 100, 98),   # the last iteration sends nothing for a next one
+    ("combine_while_adapt", 200, 99)])  # the run was stopped: it had sent ahead
+def test_a_last_iteration_that_sends_nothing_does_not_count(predicted, order, planned, counted):
+    path = predicted(steps=steady(1.25))
+    with h5py.File(path, "r+") as file:
+        stored = json.loads(file["prediction"][()])
+        stored["graphs"][0]["order"] = order
+        content = json.dumps(stored).encode()
+        del file["prediction"]
+        file["prediction"] = np.array(content, dtype=f"S{len(content)}")
+        file["iterations"].attrs["planned"] = planned
+    found = prediction.comparison(Run(path))
+    assert found.order == order.replace("_", " ") and found.steps == 2 * counted
+
+
 def test_times_that_are_not_known_do_not_count(predicted):
     steps = steady(1.25)
     steps[1:40, 1] = np.nan

@@ -73,7 +73,7 @@ def comparison(run: Run) -> Comparison | None:
         count = max(1, int(found["iterations"]))
         ends = [float(own["duration"][key]) / count for key in ("p05", "p95")]
         values = (*ends, predicted.p05, predicted.p50, predicted.p95, predicted.mean)
-        name, order = str(own["name"]), str(own["order"]).replace("_", " ")
+        name, order = str(own["name"]), str(own["order"])
         ranked = ", ".join(map(str, found.get("within_noise", [])))
         fastest = "" + found["fastest"]
         assumptions = [str(text) for text in found.get("assumptions", [])]
@@ -81,7 +81,7 @@ def comparison(run: Run) -> Comparison | None:
         raise damaged(run.path, "/prediction", "times must be positive numbers")
     if fastest == WITHIN_NOISE and ranked:
         fastest = f"{fastest}: {ranked}"
-    steps = measured_steps(run)
+    steps = measured_steps(run, order)
     flat = np.sort(steps[np.isfinite(steps)])
     measured, error, below = None, math.nan, (math.nan, math.nan)
     if len(flat):
@@ -89,16 +89,24 @@ def comparison(run: Run) -> Comparison | None:
         measured = Quantiles(low, median, high, float(flat.mean()))
         error = predicted.p50 / measured.p50 - 1 if measured.p50 > 0 else math.nan
         below = (float(np.mean(flat <= predicted.p50)), float(np.mean(flat <= predicted.p95)))
-    return Comparison(run, name, order, predicted, Interval(ends[0], predicted.mean, ends[1]),
-                      measured, interval(steps), len(flat), error, *below, fastest, assumptions)
+    expected = Interval(ends[0], predicted.mean, ends[1])
+    return Comparison(run, name, order.replace("_", " "), predicted, expected, measured,
+                      interval(steps), len(flat), error, *below, fastest, assumptions)
 
 
-def measured_steps(run: Run) -> np.ndarray:
-    """Return the step times [iterations, ranks] in seconds without the first iteration, which
-    contains the set-up."""
+def measured_steps(run: Run, order: str) -> np.ndarray:
+    """Return the step times [iterations, ranks] in seconds. The first iteration after each start is
+    left out because it contains the set-up, and the run's last one in the order
+    combine_while_adapt because it sends nothing for a next one."""
     if "step_time" not in run.iterations:
         return np.empty((0, 1))
-    return run.iterations["step_time"][:].astype(float)[1:]
+    steps = run.iterations["step_time"][:].astype(float)
+    left_out = {0, *(int(first) for first in run.segments.get("first_iteration", []))}
+    if order == "combine_while_adapt":
+        left_out.add(run.planned - 1)
+    counts = np.ones(len(steps), bool)
+    counts[[t for t in left_out if 0 <= t < len(steps)]] = False
+    return steps[counts]
 
 
 def interval(steps: np.ndarray) -> Interval | None:

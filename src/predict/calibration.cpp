@@ -17,6 +17,7 @@ namespace {
 constexpr const char* kFormat = "dbench-calibration";
 constexpr int kFormatVersion = 1;
 constexpr double kLargest = 1e15;  // of every number in a file
+constexpr double kMost = 1 << 20;  // of every count in a file
 
 Json link_json(const Link& link, double one_way) {
     return {{"latency", link.latency}, {"one_way", one_way}, {"both_ways", 2 * link.bandwidth}};
@@ -35,14 +36,15 @@ public:
         if (!has(key)) fail(where_ + "/" + key, "is missing");
         return json_.at(key);
     }
-    double number(const char* key, double least) const {
+    double number(const char* key, double least, double most = kLargest) const {
         const Json& value = member(key);
         const double found = value.is_number() ? value.get<double>() : NAN;
-        if (!(found >= least && found <= kLargest)) {
+        if (!(found >= least && found <= most)) {
             fail(where_ + "/" + key, "is " + base::short_text(value) + ", which is not possible");
         }
         return found;
     }
+    double count(const char* key, double least) const { return number(key, least, kMost); }
     double positive(const char* key) const { return std::max(number(key, 0), 1e-300); }
     std::string text(const char* key) const {
         const Json& value = member(key);
@@ -119,7 +121,7 @@ std::map<int, Exchange> exchanges_with_several_of(const Reader& links) {
     if (!all.is_array()) Reader::fail(where, "is not a list");
     for (const Json& each : all) {
         const Reader exchange(each, where);
-        found[static_cast<int>(exchange.number("peers", 2))] = read_exchange(exchange);
+        found[static_cast<int>(exchange.count("peers", 2))] = read_exchange(exchange);
     }
     return found;
 }
@@ -185,9 +187,10 @@ OrderCosts costs_of(const Calibration& c, Order order) {
     OrderCosts costs{{c.update, c.seconds_per_byte}, c.compute};
     const auto similar = c.orders.find(Order::adapt_then_combine);
     if (similar == c.orders.end()) return costs;
-    costs.row_costs.prolongation = similar->second.row_costs.prolongation;
-    if (order == Order::combine_then_adapt) {
+    if (order == Order::combine_then_adapt) {  // no message moves while ranks compute
         costs.row_costs.seconds_per_byte = similar->second.row_costs.seconds_per_byte;
+    } else {
+        costs.row_costs.prolongation = similar->second.row_costs.prolongation;
     }
     return costs;
 }
@@ -263,8 +266,8 @@ Calibration calibration_of(const Json& json, const std::string& path) {
     Calibration c;
     const Reader machine = file.in("machine"), compute = file.in("compute"),
                  links = file.in("links");
-    c.subject = {machine.text("cpu"),    static_cast<int>(machine.number("cores", 1)),
-                 machine.text("device"), static_cast<int>(machine.number("threads_per_rank", 1)),
+    c.subject = {machine.text("cpu"),    static_cast<int>(machine.count("cores", 1)),
+                 machine.text("device"), static_cast<int>(machine.count("threads_per_rank", 1)),
                  file.member("model"),   file.text("precision"),
                  file.text("program")};
     const Json& hosts = machine.member("hosts");
@@ -273,7 +276,7 @@ Calibration calibration_of(const Json& json, const std::string& path) {
         Reader::fail(machine.where() + "/hosts", "is not a list of names");
     }
     for (const Json& host : hosts) c.hosts.push_back(host.get<std::string>());
-    c.replicas_per_rank = file.number("replicas_per_rank", 1);
+    c.replicas_per_rank = file.count("replicas_per_rank", 1);
     c.compute = Distribution::from_json(compute.member("quantiles"), path + ": /compute/quantiles");
     c.samples = static_cast<int64_t>(compute.number("iterations", 0));
     c.update = file.number("update", 0);
@@ -294,7 +297,11 @@ Calibration calibration_of(const Json& json, const std::string& path) {
     }
     for (const Json& each : buckets) {
         const Reader bucket(each, path + ": /buckets");
-        c.buckets.push_back({bucket.positive("bytes"), std::min(1.0, bucket.number("ready", 0))});
+        const double ready = std::min(1.0, bucket.number("ready", 0));
+        if (!c.buckets.empty() && ready < c.buckets.back().ready) {
+            Reader::fail(bucket.where() + "/ready", "is less than that of the bucket before");
+        }
+        c.buckets.push_back({bucket.positive("bytes"), ready});
     }
     // The simulation divides rows into tiles: a wrong number of bytes could exhaust the memory.
     if (c.row_bytes() > sizeof(double) * file.in("model").number("parameters", 0)) {

@@ -39,7 +39,8 @@ std::vector<Difference> differences(const Subject& measured, const Subject& now)
 /// The orders whose costs a calibration measures, with their names in specs and in its file.
 inline constexpr std::pair<Order, const char*> kMeasuredOrders[] = {
     {Order::adapt_then_combine, "adapt_then_combine"},
-    {Order::combine_while_adapt, "combine_while_adapt"}};
+    {Order::combine_while_adapt, "combine_while_adapt"},
+    {Order::all_reduce, "centralized"}};
 
 /// The graph on which a calibration measures the orders. A replica sends to the next one, so that a
 /// rank reads as many rows as it sends.
@@ -70,6 +71,7 @@ struct OrderCosts {
 struct Calibration {
     Subject subject;
     std::vector<std::string> hosts;  ///< Host of each rank at the measurement.
+    /// Replicas of a rank, the most of all ranks. Times are those of such a rank.
     double replicas_per_rank = 1;
     Distribution compute;         ///< Seconds of an iteration without update and exchange.
     int64_t samples = 0;          ///< Iterations that were measured, of all ranks.
@@ -77,7 +79,8 @@ struct Calibration {
     std::vector<Bucket> buckets;  ///< Columns of one replica, in the order of backward.
     double seconds_per_byte = 0;  ///< Time of a pass over rows, while all ranks of a host make one.
     /// The costs of each order, measured in iterations that exchange. Orders that were not measured
-    /// have `compute`, `update` and `seconds_per_byte`.
+    /// have `compute`, `update` and `seconds_per_byte`; files of earlier versions have no
+    /// all-reduces.
     std::map<Order, OrderCosts> orders;
     bool has_local = false;   ///< `local` was measured; otherwise it is assumed.
     bool has_remote = false;  ///< `remote` and `uplink` were measured.

@@ -19,13 +19,40 @@ constexpr double kMostEvents = 4e7;  // messages times pieces times iterations o
 constexpr int64_t kFewestIterations = 20;
 constexpr int kBlocks = 10;  // of iterations, for the interval of the mean
 
-// Returns as many iterations as a simulation of some seconds allows.
+// Returns as many iterations as a simulation of some seconds allows: whole periods of the schedule,
+// if it allows one.
 int64_t affordable(const Plan& plan, const Rounds& rounds) {
     const auto pieces =
         static_cast<double>(std::max(plan.work.buckets.size(), plan.work.tiles.size()));
-    const double each = static_cast<double>(rounds.most_messages()) * pieces;
-    const auto most = static_cast<int64_t>(kMostEvents / std::max(1.0, each));
-    return std::clamp(most, kFewestIterations, std::max(kFewestIterations, plan.simulated));
+    const double each = rounds.mean_events() * pieces;
+    const auto most =
+        std::max(kFewestIterations, static_cast<int64_t>(kMostEvents / std::max(1.0, each)));
+    const int64_t count = std::min(most, std::max(kFewestIterations, plan.simulated));
+    const auto period = static_cast<int64_t>(rounds.plan_of.size());
+    if (!rounds.whole || period > most) return count;
+    return std::max(period, count / period * period);
+}
+
+// Returns the ends of blocks of iterations. Each block has as many whole periods, if they are many.
+std::vector<int64_t> ends_of_blocks(int64_t iterations, const Rounds& rounds) {
+    const auto period = static_cast<int64_t>(rounds.plan_of.size());
+    const bool divides = rounds.whole && iterations % period == 0;
+    const int64_t unit = divides ? period : 1, count = iterations / unit;
+    const int64_t blocks = std::min<int64_t>(kBlocks, count);
+    std::vector<int64_t> ends;
+    for (int64_t b = 1; b <= blocks; ++b) ends.push_back(b * count / blocks * unit);
+    return ends;
+}
+
+// Returns the work of an order.
+Work work_of(const Plan& plan, Order order) {
+    Work work = plan.work;
+    if (const auto own = plan.orders.find(order); own != plan.orders.end()) {
+        work.row_costs = own->second.row_costs;
+        work.compute = own->second.compute;
+        work.sent_in_compute = own->second.sent;
+    }
+    return work;
 }
 
 // Returns the seconds of an exchange alone: nothing is computed, all ranks start together.
@@ -33,6 +60,7 @@ double exchange_alone(const Plan& plan, const Rounds& rounds, double rows) {
     Work work = plan.work;
     work.compute = Distribution(0);
     work.row_costs.update = 0;
+    work.row_costs.prolongation = {};
     work.delay = nullptr;
     work.wire *= rows;
     work.tiles.clear();
@@ -40,7 +68,8 @@ double exchange_alone(const Plan& plan, const Rounds& rounds, double rows) {
     Network network = plan.network;
     network.slowdown = network.slowdown.means();
     const auto period = static_cast<int64_t>(rounds.plan_of.size());
-    const int64_t count = std::min<int64_t>(std::max<int64_t>(period, 4), affordable(plan, rounds));
+    const int64_t count =
+        std::min(std::max<int64_t>(1, 4 / period) * period, affordable(plan, rounds));
     return simulate(work, network, rounds, Order::combine_then_adapt, count, plan.seed).mean();
 }
 
@@ -74,41 +103,52 @@ double bytes_of_busiest_host(const Plan& plan, const Rounds& rounds, double rows
     return sum / static_cast<double>(rounds.plan_of.size()) * rows * plan.row_bytes;
 }
 
+// `work` is that of the candidate's order.
 std::optional<BreakEven> break_even(const Plan& plan, const Rounds& rounds,
-                                    const Candidate& candidate) {
+                                    const Candidate& candidate, const Work& work) {
     const double bytes = bytes_of_busiest_host(plan, rounds, candidate.rows);
     if (bytes == 0) return std::nullopt;
     // The part of the compute step that can hide messages.
     double share = 1;
     if (candidate.simulated == Order::adapt_then_combine ||
         candidate.simulated == Order::all_reduce) {
-        share = 1 - plan.work.buckets.front().ready;
+        share = 1 - work.buckets.front().ready;
     } else if (candidate.simulated == Order::combine_then_adapt) {
         share = 0;
     }
     if (share <= 0) return std::nullopt;
-    const auto at = [&](double u) { return bytes / (share * plan.work.compute.at(u)); };
+    const auto at = [&](double u) { return bytes / (share * work.compute.at(u)); };
     return BreakEven{at(0.95), at(0.5), at(0.05)};
 }
 
-Forecast forecast(const Plan& plan, const Candidate& candidate) {
+// Says that the simulated iterations are no whole period of the schedule, if this is so.
+void note_long_period(const Candidate& candidate, int64_t iterations,
+                      std::vector<std::string>& assumptions) {
+    const int64_t period = candidate.schedule ? candidate.schedule->period() : 1;
+    if (period == 0 || iterations % period == 0) return;
+    const std::string note = "The exchanges of " + candidate.name + " repeat after " +
+                             std::to_string(period) + " iterations: the first " +
+                             std::to_string(iterations) + " stand for all.";
+    if (std::find(assumptions.begin(), assumptions.end(), note) == assumptions.end())
+        assumptions.push_back(note);
+}
+
+Forecast forecast(const Plan& plan, const Candidate& candidate,
+                  std::vector<std::string>& assumptions) {
     Forecast f;
     f.candidate = candidate;
-    const Rounds rounds = candidate.schedule
-                              ? plan_rounds(*candidate.schedule, plan.placement, plan.simulated)
-                              : plan_all_reduce(plan.placement);
-    Work work = plan.work;
-    if (const auto own = plan.orders.find(candidate.simulated); own != plan.orders.end()) {
-        work.row_costs = own->second.row_costs;
-        work.compute = own->second.compute;
-        work.sent_in_compute = own->second.sent;
-    }
+    const Rounds rounds = candidate.schedule ? plan_rounds(*candidate.schedule, plan.placement,
+                                                           plan.simulated, candidate.groups)
+                                             : plan_all_reduce(plan.placement);
+    Work work = work_of(plan, candidate.simulated);
     work.wire *= candidate.rows;
+    work.links_used = std::min(1.0, candidate.rows);
     Network network = plan.network;
     if (const auto own = plan.slowdowns.find(candidate.simulated); own != plan.slowdowns.end()) {
         network.slowdown = own->second;
     }
     const int64_t iterations = affordable(plan, rounds);
+    note_long_period(candidate, iterations, assumptions);
     const Outcome outcome =
         simulate(work, network, rounds, candidate.simulated, iterations, plan.seed);
     std::vector<double> steps = outcome.step;
@@ -119,19 +159,19 @@ Forecast forecast(const Plan& plan, const Candidate& candidate) {
     f.mean = outcome.mean();
     f.exposed = std::max(0.0, outcome.exposed);
     std::vector<double> blocks;
-    for (int64_t b = 0; b < kBlocks; ++b) {
-        const int64_t begin = b * iterations / kBlocks, end = (b + 1) * iterations / kBlocks;
+    for (int64_t begin = 0; const int64_t end : ends_of_blocks(iterations, rounds)) {
         blocks.push_back(outcome.mean(begin, end));
+        begin = end;
     }
     std::sort(blocks.begin(), blocks.end());
     // The mean of all blocks varies less than one block by the square root of their number.
     const double half = (base::quantile(blocks, 0.95) - base::quantile(blocks, 0.05)) / 2 /
-                        std::sqrt(double{kBlocks});
+                        std::sqrt(static_cast<double>(blocks.size()));
     f.least = (f.mean - half) * (1 - kModelError / 2);
     f.most = (f.mean + half) * (1 + kModelError / 2);
     f.bytes = rounds.mean_rows_sent() * candidate.rows * plan.row_bytes;
     f.exchange = exchange_alone(plan, rounds, candidate.rows);
-    f.break_even = break_even(plan, rounds, candidate);
+    f.break_even = break_even(plan, rounds, candidate, work);
     return f;
 }
 
@@ -177,7 +217,7 @@ Prediction predict(const Plan& plan, const std::vector<Candidate>& candidates,
     prediction.gpus = plan.gpus;
     prediction.assumptions = std::move(assumptions);
     for (const Candidate& candidate : candidates) {
-        prediction.forecasts.push_back(forecast(plan, candidate));
+        prediction.forecasts.push_back(forecast(plan, candidate, prediction.assumptions));
     }
     prediction.compute = plan.work.compute.mean();
     prediction.sigma2 = plan.work.compute.variance();

@@ -14,6 +14,7 @@
 #include "predict/calibration.hpp"
 #include "predict/network.hpp"
 #include "predict/order.hpp"
+#include "predict/rounds.hpp"
 #include "predict/work.hpp"
 
 namespace dbench::predict {
@@ -25,12 +26,13 @@ struct Candidate {
     Order simulated;
     /// The schedule of its exchanges; null for the all-reduce.
     std::shared_ptr<const graphs::Schedule> schedule;
-    double rows = 1;  ///< Rows that are sent to each neighbour.
+    double rows = 1;  ///< Rows that are sent to each neighbour, or in each all-reduce.
+    Groups groups = Groups::all_reduce;
 };
 
 /// The run for which times are predicted.
 struct Plan {
-    Work work;  ///< With the costs of an all-reduce and of asynchronous replicas.
+    Work work;  ///< With the costs of asynchronous replicas.
     /// The costs of the other orders.
     std::map<Order, OrderCosts> orders;
     Network network;

@@ -10,10 +10,14 @@
 namespace dbench::predict {
 namespace {
 
+constexpr int64_t kLongestPeriod = 1'000'000;  // iterations
+
 RoundPlan plan_round(const graphs::Schedule& schedule, graphs::Round round,
-                     const comm::Placement& placement) {
+                     const comm::Placement& placement, Groups kind) {
     RoundPlan plan;
-    const comm::RoundCost cost = comm::round_cost(schedule, round);
+    const bool reduces = kind == Groups::all_reduce;
+    const comm::RoundCost cost =
+        reduces ? comm::round_cost(schedule, round) : comm::link_cost(schedule, round);
     plan.rows_sent = cost.rows;
     plan.averages = cost.averages;
     plan.out.resize(static_cast<size_t>(placement.ranks));
@@ -21,7 +25,8 @@ RoundPlan plan_round(const graphs::Schedule& schedule, graphs::Round round,
     plan.group_size.resize(static_cast<size_t>(placement.ranks));
     if (!cost.averages) return plan;
     std::vector<bool> grouped(static_cast<size_t>(placement.replicas));
-    for (const auto& group : schedule.groups(round)) {
+    const auto groups = reduces ? schedule.groups(round) : std::vector<std::vector<int>>{};
+    for (const auto& group : groups) {
         std::set<int> members;
         for (const int i : group) {
             grouped[static_cast<size_t>(i)] = true;
@@ -76,28 +81,36 @@ double Rounds::mean_rows_sent() const {
     return sum / static_cast<double>(plan_of.size());
 }
 
-int64_t Rounds::most_messages() const {
-    int64_t most = 0;
+double Rounds::mean_events() const {
+    std::vector<double> events;
     for (const RoundPlan& plan : plans) {
-        int64_t messages = static_cast<int64_t>(plan.out.size());
-        for (const auto& each : plan.out) messages += static_cast<int64_t>(each.size());
-        most = std::max(most, messages);
+        events.push_back(static_cast<double>(plan.out.size()));
+        for (const auto& each : plan.out) events.back() += static_cast<double>(each.size());
     }
-    return most;
+    double sum = 0;
+    for (const size_t index : plan_of) sum += events[index];
+    return sum / static_cast<double>(plan_of.size());
 }
 
 Rounds plan_rounds(const graphs::Schedule& schedule, const comm::Placement& placement,
-                   int64_t iterations) {
+                   int64_t iterations, Groups groups) {
     Rounds rounds;
     std::map<uint64_t, size_t> known;
     const int64_t period = schedule.period();
-    const int64_t count = period > 0 ? std::min(period, iterations) : iterations;
+    int64_t count = iterations;
+    if (period > 0) count = period <= kLongestPeriod ? period : std::min(period, iterations);
     for (int64_t t = 0; t < count; ++t) {
         const graphs::Round round = schedule.at(t);
         const auto [place, first] = known.emplace(round.matrix, rounds.plans.size());
-        if (first) rounds.plans.push_back(plan_round(schedule, round, placement));
+        // More plans than iterations were requested might exceed the memory.
+        if (first && static_cast<int64_t>(rounds.plans.size()) >= iterations) {
+            rounds.plan_of.resize(static_cast<size_t>(iterations));
+            break;
+        }
+        if (first) rounds.plans.push_back(plan_round(schedule, round, placement, groups));
         rounds.plan_of.push_back(place->second);
     }
+    rounds.whole = static_cast<int64_t>(rounds.plan_of.size()) == period;
     return rounds;
 }
 

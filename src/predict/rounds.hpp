@@ -34,18 +34,28 @@ struct Rounds {
     std::vector<RoundPlan> plans;
     std::vector<size_t>
         plan_of;  ///< Index into `plans` per iteration; iteration t uses t mod size.
+    /// The iterations are a whole period of the schedule: it repeats them.
+    bool whole = true;
 
     /// Returns the index into `plans` of iteration t.
     size_t index(int64_t t) const { return plan_of[static_cast<size_t>(t) % plan_of.size()]; }
     const RoundPlan& at(int64_t t) const { return plans[index(t)]; }
     double mean_rows_sent() const;
-    /// Largest number of messages in an iteration.
-    int64_t most_messages() const;
+    /// Mean number of ranks and messages in an iteration.
+    double mean_events() const;
 };
 
-/// Returns the plans of iterations 0 .. iterations - 1 (at least one).
+/// The messages of replicas that average exactly with each other (graphs::Schedule::groups).
+enum class Groups : uint8_t {
+    all_reduce,  ///< They carry out an all-reduce.
+    links        ///< They send over their links, as all replicas do.
+};
+
+/// Returns the plans of a period of the schedule, if it has one, else of the iterations
+/// 0 .. iterations - 1 (at least one). A period of more than `iterations` iterations is planned as
+/// a whole, too, if it has at most as many different matrices: local steps have few.
 Rounds plan_rounds(const graphs::Schedule& schedule, const comm::Placement& placement,
-                   int64_t iterations);
+                   int64_t iterations, Groups groups = Groups::all_reduce);
 /// Returns the plan of an all-reduce among all ranks in every iteration.
 Rounds plan_all_reduce(const comm::Placement& placement);
 

@@ -46,7 +46,9 @@ public:
             streams_.emplace_back(seed, base::Purpose::compute_time,
                                   std::initializer_list<uint64_t>{static_cast<uint64_t>(r)});
         }
+        DBENCH_EXPECT(work.shares.empty() || work.shares.size() == ranks);
         clock_.resize(ranks);
+        delay_.resize(ranks);
         computed_.resize(ranks);
         compute_.resize(ranks);
         ready_.resize(ranks * pieces_.size());
@@ -58,9 +60,9 @@ public:
         const RoundPlan& plan = rounds_.at(t);
         links_.advance(t);
         for (int r = 0; r < ranks_; ++r) {
-            compute_[index(r)] = work_.compute.at(streams_[index(r)].uniform());
+            compute_[index(r)] = share(r) * work_.compute.at(streams_[index(r)].uniform());
             compute_[index(r)] += prolonged(plan, r);
-            if (work_.delay) compute_[index(r)] += work_.delay(r, t);
+            if (work_.delay) delay_[index(r)] = work_.delay(r, t);
         }
         before_ = clock_;
         switch (order_) {
@@ -82,7 +84,7 @@ public:
         }
         double exposed = 0;
         for (int r = 0; r < ranks_; ++r) {
-            exposed += seconds(r) - compute_[index(r)] - work_.row_costs.update;
+            exposed += seconds(r) - delay_[index(r)] - compute_[index(r)] - update(r);
         }
         return exposed / ranks_;
     }
@@ -91,6 +93,11 @@ public:
 
 private:
     static size_t index(int rank) { return static_cast<size_t>(rank); }
+    // Replicas of a rank over those of the rank that Work describes.
+    double share(int rank) const { return work_.shares.empty() ? 1 : work_.shares[index(rank)]; }
+    double update(int rank) const { return share(rank) * work_.row_costs.update; }
+    // The moment at which a rank begins to compute, if its iteration begins with a delay.
+    double computes_from(int rank) const { return clock_[index(rank)] + delay_[index(rank)]; }
     size_t at(int rank, size_t piece) const { return piece * index(ranks_) + index(rank); }
     // Returns the values of all ranks for a piece.
     std::span<double> of_piece(std::vector<double>& values, size_t piece) const {
@@ -117,10 +124,10 @@ private:
     }
 
     // The seconds by which a rank's messages prolong its compute step; negative if it sends less
-    // than when that was measured.
+    // than when that was measured. In combine_then_adapt no message moves while ranks compute.
     double prolonged(const RoundPlan& plan, int rank) const {
         const Prolongation& prolongation = work_.row_costs.prolongation;
-        if (prolongation.measured.empty()) return 0;
+        if (prolongation.measured.empty() || order_ == Order::combine_then_adapt) return 0;
         const double more =
             prolongation.of(bytes_in_messages(plan, rank)) - prolongation.of(work_.sent_in_compute);
         return std::max(-compute_[index(rank)], more);
@@ -140,18 +147,19 @@ private:
         if (!plan.averages) return 0;
         double rows = plan.rows_read[index(rank)];
         if (rows == 0) return 0;
-        if (order_ != Order::combine_while_adapt) rows += 2 * work_.rows_per_rank;
+        if (order_ == Order::asynchronous) rows *= work_.links_used;
+        if (order_ != Order::combine_while_adapt) rows += 2 * own_rows(rank);
         return rows * piece.bytes * work_.row_costs.seconds_per_byte;
     }
 
-    // The seconds of a member's arithmetic in an all-reduce of m ranks: it adds its share of m
-    // rows, then writes the means of all shares. A small group reads all rows instead. 0 for m = 0.
-    double summing(int members, const Piece& piece) const {
+    // The seconds of a member's arithmetic in an all-reduce; 0 if the rank is no member.
+    double summing(const RoundPlan& plan, int rank, const Piece& piece) const {
+        const int members = plan.group_size[index(rank)];
         if (members == 0) return 0;
-        const double m = members;
-        const double passes = std::min(m + 1, 3 + 1 / m) + 2 * (work_.rows_per_rank - 1);
-        return passes * piece.bytes * work_.row_costs.seconds_per_byte;
+        return passes_of_all_reduce(members, own_rows(rank)) * piece.bytes *
+               work_.row_costs.seconds_per_byte;
     }
+    double own_rows(int rank) const { return share(rank) * work_.rows_per_rank; }
 
     // Moves the rows of all ranks to their neighbours: ready_ -> arrived_, which holds the time at
     // which a rank has all rows of a piece.
@@ -183,11 +191,11 @@ private:
         for (int r = 0; r < ranks_; ++r) {
             double updated = 0;
             for (size_t k = 0; k < pieces_.size(); ++k) {
-                updated += pieces_[k].update;
+                updated += share(r) * pieces_[k].update;
                 ready_[at(r, k)] =
-                    clock_[index(r)] + compute_[index(r)] * pieces_[k].ready + updated;
+                    computes_from(r) + compute_[index(r)] * pieces_[k].ready + updated;
             }
-            computed_[index(r)] = clock_[index(r)] + compute_[index(r)] + work_.row_costs.update;
+            computed_[index(r)] = computes_from(r) + compute_[index(r)] + update(r);
         }
         exchange(plan);
         finish(plan, false);
@@ -197,9 +205,9 @@ private:
     void all_reduce(const RoundPlan& plan) {
         for (int r = 0; r < ranks_; ++r) {
             for (size_t k = 0; k < pieces_.size(); ++k) {
-                ready_[at(r, k)] = clock_[index(r)] + compute_[index(r)] * pieces_[k].ready;
+                ready_[at(r, k)] = computes_from(r) + compute_[index(r)] * pieces_[k].ready;
             }
-            computed_[index(r)] = clock_[index(r)] + compute_[index(r)];
+            computed_[index(r)] = computes_from(r) + compute_[index(r)];
         }
         exchange(plan);
         finish(plan, true);
@@ -215,7 +223,7 @@ private:
         }
         exchange(plan);
         for (int r = 0; r < ranks_; ++r)
-            computed_[index(r)] = clock_[index(r)] + compute_[index(r)];
+            computed_[index(r)] = computes_from(r) + compute_[index(r)];
         finish(plan, true);
     }
 
@@ -228,24 +236,29 @@ private:
         exchange(plan);
         finish(plan, false);
         for (int r = 0; r < ranks_; ++r)
-            clock_[index(r)] += compute_[index(r)] + work_.row_costs.update;
+            clock_[index(r)] += delay_[index(r)] + compute_[index(r)] + update(r);
     }
 
-    // A rank averages with rows that have come earlier, and waits for nobody. Its own link limits
-    // it.
+    // A rank averages with rows that have come earlier, and waits for nobody. The links limit it:
+    // its own, and the uplink that it shares with the ranks of its host, which send as often.
     void asynchronous(const RoundPlan& plan) {
+        std::vector<double> remote(index(ranks_)), of_host(index(network_.hosts()));
         for (int r = 0; r < ranks_; ++r) {
-            double mixed = 0, bytes = 0;
-            for (const Piece& piece : pieces_) {
-                mixed += mixing(plan, r, piece);
-                bytes += piece.bytes * work_.wire;
-            }
-            double remote = 0;
             for (const auto& [to, rows] : plan.out[index(r)]) {
-                if (network_.host[index(to)] != network_.host[index(r)]) remote += rows * bytes;
+                if (network_.host[index(to)] != network_.host[index(r)])
+                    remote[index(r)] += rows * row_bytes_ * work_.wire;
             }
-            clock_[index(r)] += std::max(compute_[index(r)] + work_.row_costs.update + mixed,
-                                         remote * links_.slowdown(r) / network_.remote.bandwidth);
+            of_host[index(network_.host[index(r)])] += remote[index(r)];
+        }
+        for (int r = 0; r < ranks_; ++r) {
+            double mixed = 0;
+            for (const Piece& piece : pieces_) mixed += mixing(plan, r, piece);
+            const double sent = std::max(remote[index(r)] / network_.remote.bandwidth,
+                                         of_host[index(network_.host[index(r)])] / network_.uplink);
+            const double busy = delay_[index(r)] + compute_[index(r)] + update(r) + mixed;
+            // A rank that sends nothing to other hosts needs no uplink.
+            const bool apart = remote[index(r)] > 0;
+            clock_[index(r)] += apart ? std::max(busy, sent * links_.slowdown(r)) : busy;
         }
     }
 
@@ -256,7 +269,7 @@ private:
             for (size_t k = 0; k < pieces_.size(); ++k) {
                 const Piece& piece = pieces_[k];
                 now = std::max(now, arrived_[at(r, k)]) + mixing(plan, r, piece) +
-                      summing(plan.group_size[index(r)], piece) + (update ? piece.update : 0);
+                      summing(plan, r, piece) + (update ? share(r) * piece.update : 0);
                 ready_[at(r, k)] = now;
             }
             clock_[index(r)] = now;
@@ -274,6 +287,7 @@ private:
     std::vector<Piece> pieces_;
     std::vector<base::Random> streams_;       // [ranks]
     std::vector<double> clock_, before_;      // [ranks]: end of the iteration, and its start
+    std::vector<double> delay_;               // [ranks]: seconds before the compute step
     std::vector<double> compute_, computed_;  // [ranks]: compute step, and its end
     std::vector<double> ready_, arrived_;     // [pieces, ranks]
     std::vector<Departure> departures_;

@@ -117,15 +117,19 @@ void apply(const Calibration& c, const Site& site, Plan& plan,
         costs.row_costs.prolongation = costs.row_costs.prolongation.scaled(more);
         return costs;
     };
-    work.row_costs = scaled(Order::all_reduce).row_costs;
-    for (const Order order :
-         {Order::adapt_then_combine, Order::combine_while_adapt, Order::combine_then_adapt}) {
+    work.row_costs = scaled(Order::asynchronous).row_costs;
+    for (const Order order : {Order::adapt_then_combine, Order::combine_while_adapt,
+                              Order::combine_then_adapt, Order::all_reduce}) {
         plan.orders[order] = scaled(order);
     }
     if (c.orders.empty() && c.subject.device == "cpu") {
         assumptions.emplace_back(
             "The update and the weighted sums cost as much in every order: the calibration did not "
             "measure the orders.");
+    } else if (!c.orders.empty() && !c.orders.contains(Order::all_reduce)) {
+        assumptions.emplace_back(
+            "The arithmetic of an all-reduce takes as long as passes over memory: the calibration "
+            "did not measure all-reduces.");
     }
     work.rows_per_rank = site.replicas_per_rank;
     work.tiles = tiles_of(c.row_bytes());

@@ -42,18 +42,28 @@ struct Bucket {
 /// arena::Layout).
 std::vector<double> tiles_of(double row_bytes);
 
+/// Returns how often a rank with `rows` replicas reads or writes a row in an all-reduce of
+/// `members` ranks, at least two: it adds its replicas' rows and its share of all ranks' rows, then
+/// writes the means of all shares. A member of a small group reads the rows of all instead.
+double passes_of_all_reduce(int members, double rows);
+
 /// The costs of one rank's iteration.
 struct Work {
     Distribution compute;  ///< Seconds of forward and backward and everything else.
+    /// The replicas of each rank over `rows_per_rank`, which multiply its compute step and update.
+    /// Empty: 1 for all ranks.
+    std::vector<double> shares = {};
     /// Bytes that a rank sent as messages in each iteration in which `compute` was measured.
     double sent_in_compute = 0;
     RowCosts row_costs;           ///< Update and weighted sums.
     std::vector<Bucket> buckets;  ///< In the order of backward.
     std::vector<double> tiles;    ///< Bytes of the pieces in which a whole row is exchanged.
-    double rows_per_rank = 1;     ///< Replicas of a rank.
+    double rows_per_rank = 1;     ///< Replicas of a rank; with `shares`, of one whose share is 1.
     double wire = 1;              ///< Bytes of a message per byte of the row.
     bool library_sum = false;     ///< All-reduces are rings instead of direct messages.
-    /// Seconds that a rank is delayed in an iteration, in addition; may be null.
+    /// Share of its links over which an asynchronous replica averages in an iteration.
+    double links_used = 1;
+    /// Seconds that a rank is delayed before it computes; may be null.
     std::function<double(int rank, int64_t t)> delay = nullptr;
 };
 

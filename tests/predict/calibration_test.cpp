@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "catch.hpp"
+#include "graphs/schedules/selection.hpp"
 #include "predict/prediction.hpp"
 #include "predict/simulator.hpp"
 
@@ -90,6 +91,15 @@ TEST_CASE("A damaged calibration is refused with the file and the key") {
     json = to_json(example());
     json["buckets"][0]["bytes"] = 1e14;
     CHECK_THAT(refusal(json), ContainsSubstring("more bytes than the model's parameters"));
+    json = to_json(example());
+    json["buckets"][1]["ready"] = 0.4;
+    CHECK_THAT(refusal(json), ContainsSubstring("/buckets/ready: is less than that of the bucket"));
+    for (const char* pointer : {"/machine/cores", "/machine/threads_per_rank", "/replicas_per_rank",
+                                "/links/exchanges_with_several/0/peers"}) {
+        json = to_json(example());
+        json[base::Json::json_pointer(pointer)] = 3e9;  // no int
+        CHECK_THAT(refusal(json), ContainsSubstring("which is not possible"));
+    }
 }
 
 TEST_CASE("Differences have a name") {
@@ -138,16 +148,25 @@ TEST_CASE("Each order has its own costs, and those that were not measured have s
     CHECK((sums.row_costs.update == 0.01 && sums.row_costs.seconds_per_byte == 1e-10));
     CHECK((sums.row_costs.prolongation.measured.at(7e6) == 2e-3 && sums.sent == 0));
     CHECK(sums.compute.mean() == c.compute.mean());
+    CHECK(before.prolongation.measured.empty());  // no message moves while ranks compute
     Plan plan;
     std::vector<std::string> assumptions;
-    const auto assumed = [&] {
+    const auto assumed = [&](const char* text = "as much in every order") {
         assumptions.clear();
         apply(c, {{0, 0, 1, 1}, 2, {}, {}}, plan, assumptions);
-        return std::count_if(assumptions.begin(), assumptions.end(), [](const std::string& each) {
-            return each.find("as much in every order") != std::string::npos;
+        return std::count_if(assumptions.begin(), assumptions.end(), [&](const std::string& each) {
+            return each.find(text) != std::string::npos;
         });
     };
     CHECK(assumed() == 0);
+    CHECK(assumed("did not measure all-reduces") == 1);
+    CHECK(plan.orders.at(Order::all_reduce).row_costs.seconds_per_byte == 1e-10);
+    c.orders[Order::all_reduce] = {{0.05, 4e-10, {{{9e6, 1e-3}}}}, Distribution(0.25), 9e6};
+    CHECK(assumed("did not measure all-reduces") == 0);
+    const OrderCosts& reduced = plan.orders.at(Order::all_reduce);
+    CHECK((reduced.row_costs.update == 0.1 && reduced.row_costs.seconds_per_byte == 4e-10));
+    CHECK((reduced.compute.mean() == 0.5 && reduced.sent == 2 * 9e6));
+    CHECK(to_json(c).at("orders").at("centralized").at("sent") == 9e6);
     // A rank has two replicas, where the calibration had one.
     CHECK(plan.orders.at(Order::adapt_then_combine).row_costs.update == 0.04);
     CHECK(plan.orders.at(Order::adapt_then_combine).sent == 2 * 7e6);
@@ -299,7 +318,11 @@ TEST_CASE("The fastest graph has a name, or is within noise") {
     Site site;
     for (int r = 0; r < 8; ++r) site.host.push_back(r);
     site.bandwidth = 20e6;
-    apply(example(), site, plan, assumptions);
+    Calibration c = example();
+    c.orders[Order::combine_while_adapt].compute = Distribution::of_samples({0.2, 0.3, 0.5});
+    // An exchange alone has no compute step that messages could prolong.
+    c.orders[Order::adapt_then_combine].row_costs.prolongation.measured = {{7e6, 0.5}};
+    apply(c, site, plan, assumptions);
     plan.placement = {8, 8};
     plan.row_bytes = 10e6;
     plan.iterations = 100;
@@ -315,13 +338,21 @@ TEST_CASE("The fastest graph has a name, or is within noise") {
     CHECK(slow.omega < 0.7);
     CHECK(slow.gamma == Approx(2 * 7 / 8. * 10e6 / 20e6 / example().compute.mean()).epsilon(0.05));
     REQUIRE(slow.forecasts[0].break_even);
-    CHECK(slow.forecasts[0].break_even->p50 == Approx(10e6 / example().compute.at(0.5)));
+    CHECK(slow.forecasts[0].break_even->p50 == Approx(10e6 / 0.3));  // the order's own step
     CHECK(slow.forecasts[0].break_even->p05 < slow.forecasts[0].break_even->p50);
     CHECK(slow.forecasts[0].bytes == Approx(8 * 10e6));
     const Prediction same = predict::predict(
         plan, {candidate("one_peer_exponential"), candidate("alternating_ring")}, assumptions);
     CHECK(same.fastest == "within noise");
     CHECK(same.within_noise.size() == 2);
+    // Local steps exchange once in more iterations than are simulated.
+    const std::shared_ptr<const graphs::Schedule> ring = graphs::make_graph("ring", {8, 1});
+    Candidate local{"ring", "adapt_then_combine", Order::adapt_then_combine, nullptr};
+    local.schedule = graphs::periodic_schedule(ring, graphs::no_exchange_schedule(8), 250, 0);
+    const Prediction rare = predict::predict(plan, {local}, assumptions);
+    CHECK(rare.forecasts[0].bytes == Approx(16 * 10e6 / 250));
+    CHECK(rare.forecasts[0].exposed > 0);
+    CHECK(rare.assumptions.size() == assumptions.size());
     const base::Json json = to_json(slow);
     for (const char* key : {"assumptions", "graphs", "gamma", "omega", "sigma2", "fastest"}) {
         CHECK(json.contains(key));

@@ -8,6 +8,7 @@
 #include "base/quantile.hpp"
 #include "catch.hpp"
 #include "graphs/schedule.hpp"
+#include "graphs/schedules/selection.hpp"
 #include "predict/simulator.hpp"
 
 using namespace dbench;
@@ -232,6 +233,8 @@ TEST_CASE("Messages prolong the compute step by their bytes, and rows that are r
     CHECK(step(work, network, ring, Order::combine_while_adapt) == Approx(kCompute + 2 * each));
     CHECK(step(work, network, plan_all_reduce({4, 4}), Order::all_reduce) ==
           Approx(kCompute + 1.5 * each));
+    // Nothing moves while ranks compute.
+    CHECK(step(work, network, ring, Order::combine_then_adapt) == Approx(kCompute));
     network.host = {0, 0, 1, 1};  // a rank has one neighbour on its host
     CHECK(step(work, network, ring, Order::combine_while_adapt) == Approx(kCompute + each));
     network.in_place = false;
@@ -277,6 +280,92 @@ TEST_CASE("An all-reduce waits for the maximum of exponential compute steps") {
     CHECK(local > 1.2 * kCompute);
     CHECK(simulate(work, network, ring, Order::asynchronous, 20000, 1).mean() ==
           Approx(kCompute).epsilon(0.02));
+}
+
+TEST_CASE("A delay comes before the compute step, and gradients are complete after both") {
+    const double delay = 0.1, bandwidth = 10e6, latency = 1e-3;
+    Work work = plain_work();
+    work.buckets = {{kRow / 2, 0.5}, {kRow / 2, 1.0}};
+    work.row_costs.update = 0.02;
+    work.delay = [&](int, int64_t) { return delay; };
+    const Rounds ring = rounds_of("\"ring\"", 4);
+    const Network network = apart(4, bandwidth, latency);
+    const auto outcome = [&](const Network& links, const Rounds& rounds, Order order) {
+        return simulate(work, links, rounds, order, 10, 1);
+    };
+    // Messages of the first half of a row take as long as the rest of backward and more.
+    const double first = delay + kCompute / 2 + 0.01, sent = 2 * kRow / bandwidth + latency;
+    const Outcome adapted = outcome(network, ring, Order::adapt_then_combine);
+    CHECK(adapted.mean() == Approx(first + sent));
+    CHECK(adapted.exposed == Approx(first + sent - delay - kCompute - 0.02));
+    const double reduced = 2 * 3 / 4. * kRow / bandwidth;
+    CHECK(outcome(apart(4, bandwidth), plan_all_reduce({4, 4}), Order::all_reduce).mean() ==
+          Approx(delay + kCompute / 2 + reduced + 0.01));
+    CHECK(outcome(network, ring, Order::combine_then_adapt).mean() ==
+          Approx(sent + delay + kCompute + 0.02));
+    const Network fast = apart(4, 1e15);
+    for (const Order order : {Order::combine_while_adapt, Order::asynchronous}) {
+        CHECK(outcome(fast, ring, order).mean() == Approx(delay + kCompute + 0.02));
+        CHECK(outcome(fast, ring, order).exposed == Approx(0).margin(1e-6));
+    }
+}
+
+TEST_CASE("Asynchronous replicas send over links, and share the uplink of their host") {
+    const double bandwidth = 1e6, message = kRow / bandwidth;
+    const auto complete = graphs::make_graph("complete", {4, 1});
+    const Rounds links = plan_rounds(*complete, {4, 4}, 64, Groups::links);
+    CHECK(links.mean_rows_sent() == 12);
+    CHECK(plan_rounds(*complete, {4, 4}, 64).mean_rows_sent() == Approx(2 * 3));
+    Work work = plain_work();
+    CHECK(step(work, apart(4, bandwidth), links, Order::asynchronous) == Approx(3 * message));
+    // Each of the two ranks of a host sends a row to the other host.
+    const Rounds ring = rounds_of("\"ring\"", 4);
+    Network network = apart(4, bandwidth);
+    network.host = {0, 0, 1, 1};
+    CHECK(step(work, network, ring, Order::asynchronous) == Approx(2 * message));
+    network.uplink = 4 * bandwidth;  // a message is not faster than its own link
+    CHECK(step(work, network, ring, Order::asynchronous) == Approx(message));
+    network.host = {0, 0, 0, 0};
+    CHECK(step(work, network, ring, Order::asynchronous) == Approx(kCompute));
+    // A replica that averages with one of its two neighbours reads one row, and its own twice.
+    work.row_costs.seconds_per_byte = 1e-8;
+    work.links_used = 0.5;
+    CHECK(step(work, network, ring, Order::asynchronous) == Approx(kCompute + 3 * kRow * 1e-8));
+}
+
+TEST_CASE("A rank with fewer replicas computes less") {
+    Work work = plain_work();
+    work.row_costs.update = 0.02;
+    work.rows_per_rank = 3;
+    work.shares = {1, 2 / 3.};
+    const Network network = apart(2, 1e15);
+    const Rounds all = plan_all_reduce({5, 2}), ring = rounds_of("\"ring\"", 5, 2);
+    CHECK(step(work, network, all, Order::all_reduce) == Approx(kCompute + 0.02));
+    CHECK(step(work, network, ring, Order::asynchronous) == Approx(5 / 6. * (kCompute + 0.02)));
+    // A rank reads the rows of neighbours, and its own twice.
+    work.row_costs.seconds_per_byte = 1e-8;
+    const double pass = kRow * 1e-8;
+    const Outcome outcome = simulate(work, network, ring, Order::asynchronous, 1, 1);
+    const std::vector<int>& read = ring.at(0).rows_read;
+    CHECK(outcome.step[0] == Approx(kCompute + 0.02 + (read[0] + 2 * 3) * pass));
+    CHECK(outcome.step[1] == Approx((kCompute + 0.02) * 2 / 3 + (read[1] + 2 * 2) * pass));
+}
+
+TEST_CASE("Plans cover a whole period of local steps, even if fewer iterations are requested") {
+    const std::shared_ptr<const graphs::Schedule> ring = graphs::make_graph("ring", {4, 1});
+    const auto local = graphs::periodic_schedule(ring, graphs::no_exchange_schedule(4), 500, 0);
+    const Rounds rounds = plan_rounds(*local, {4, 4}, 300);
+    CHECK((rounds.whole && rounds.plans.size() == 2 && rounds.plan_of.size() == 500));
+    CHECK(rounds.mean_rows_sent() == Approx(8 / 500.));
+    // A random sequence never repeats, and a period with many matrices is not planned as a whole.
+    const auto planned = [](const char* type, int n, int64_t iterations) {
+        return plan_rounds(*graphs::make_graph(type, {n, 1}), {n, n}, iterations);
+    };
+    const Rounds random = planned("random_matching", 8, 20);
+    CHECK((!random.whole && random.plan_of.size() == 20));
+    const Rounds peers = planned("one_peer_exponential", 16, 3);  // of four rounds
+    CHECK((!peers.whole && peers.plan_of.size() == 3));
+    CHECK(planned("one_peer_exponential", 16, 4).whole);
 }
 
 TEST_CASE("The recursion equals a naive one") {

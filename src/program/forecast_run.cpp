@@ -18,6 +18,7 @@ namespace dbench::program {
 
 using base::Json;
 using predict::Candidate;
+using predict::Groups;
 using predict::Order;
 
 namespace {
@@ -95,42 +96,72 @@ public:
           request_(request),
           exchange_(exchange_of(run.spec.algorithm, run.session->asynchronous(), assumptions)) {}
 
-    std::vector<Candidate> make(double rows, std::vector<std::string>& assumptions) {
-        add_own(rows);
-        for (const std::string& words : request_.graphs) add(words, rows);
-        if (request_.usual_graphs) add_usual(rows, assumptions);
+    std::vector<Candidate> make(std::vector<std::string>& assumptions) {
+        add_own();
+        for (const std::string& words : request_.graphs) add(words);
+        if (request_.usual_graphs) add_usual(assumptions);
         return std::move(all_);
     }
 
 private:
+    // Rows that an algorithm sends to each neighbour of a graph, or in each all-reduce.
+    struct Sending {
+        double rows = 1;
+        Groups groups = Groups::all_reduce;
+    };
+
+    // `algorithm` is resolved, and `schedule` is that of its exchanges.
+    Sending sending_of(const Json& algorithm, const graphs::Schedule& schedule) const {
+        constexpr int64_t kFewest = 64;  // iterations; asynchronous replicas draw their neighbours
+        const auto plan = [&](Groups groups) {
+            return predict::plan_rounds(schedule, request_.placement, request_.simulated, groups);
+        };
+        Sending found;
+        predict::Rounds rounds = plan(found.groups);
+        auto count = static_cast<int64_t>(rounds.plan_of.size());
+        if (rounds.whole) count *= (kFewest + count - 1) / count;
+        const train::Session::Sending sent = run_.session->sending(algorithm, schedule, count);
+        if (sent.over_links) {
+            found.groups = Groups::links;
+            rounds = plan(found.groups);
+        }
+        const double plain = rounds.mean_rows_sent() * run_.session->row_bytes();
+        if (plain > 0 && sent.bytes > 0) found.rows = sent.bytes / plain;
+        return found;
+    }
+
     bool has(const std::string& name) const {
         return std::any_of(all_.begin(), all_.end(),
                            [&](const Candidate& each) { return each.name == name; });
     }
 
     void add_all_reduce() {
-        all_.push_back({kAllReduce, "centralized", Order::all_reduce, nullptr, 1});
+        all_.push_back({kAllReduce, "centralized", Order::all_reduce, nullptr});
     }
 
     void add_orders(const std::string& name, std::shared_ptr<const graphs::Schedule> schedule,
-                    double rows, bool both) {
+                    const Sending& sending, bool both) {
         const bool own = exchange_.order != Order::all_reduce;
-        if (own) all_.push_back({name, exchange_.name, exchange_.order, schedule, rows});
+        const auto add_order = [&](const std::string& words, Order order) {
+            all_.push_back({name, words, order, schedule, sending.rows, sending.groups});
+        };
+        if (own) add_order(exchange_.name, exchange_.order);
         if (own && !(exchange_.plain && both)) return;
         for (const auto& [order, words] :
              {std::pair{Order::adapt_then_combine, "adapt_then_combine"},
               std::pair{Order::combine_while_adapt, "combine_while_adapt"}}) {
             if (own && order == exchange_.order) continue;
-            all_.push_back({name, words, order, schedule, rows});
+            add_order(words, order);
         }
     }
 
-    void add_own(double rows) {
+    void add_own() {
         if (exchange_.order == Order::all_reduce) return add_all_reduce();
         // The session owns the schedule and lives longer than the candidates.
         const std::shared_ptr<const graphs::Schedule> schedule(std::shared_ptr<void>(),
                                                                run_.session->schedule());
-        add_orders(own_name(), schedule, rows, request_.both_orders);
+        own_ = sending_of(run_.spec.algorithm, *schedule);
+        add_orders(own_name(), schedule, own_, request_.both_orders);
     }
 
     // The run's graph is named by its type, or with its keys if the graph of this type with default
@@ -145,7 +176,7 @@ private:
         return other ? words_of(graph) : type;
     }
 
-    void add(const std::string& words, double rows) {
+    void add(const std::string& words) {
         if (has(words)) return;
         if (words == kAllReduce) return add_all_reduce();
         const base::RunLength length = run_.session->plan();
@@ -163,13 +194,20 @@ private:
                                                run_.spec.algorithm, facts)
                            .exchanges;
         }
-        add_orders(words, schedule, own ? rows : 1, true);
+        Sending sending = own_;
+        try {
+            sending = sending_of(own ? run_.spec.algorithm : algorithms::resolve_algorithm("dsgd"),
+                                 *schedule);
+        } catch (const base::UserError&) {
+            // The algorithm cannot use this graph: it is simulated as if it sent the same.
+        }
+        add_orders(words, schedule, sending, true);
     }
 
-    void add_usual(double rows, std::vector<std::string>& assumptions) {
+    void add_usual(std::vector<std::string>& assumptions) {
         for (const char* name : kUsual) {
             try {
-                add(name, rows);
+                add(name);
             } catch (const base::UserError&) {
                 assumptions.push_back(std::string(name) + " is left out: it does not exist for " +
                                       std::to_string(request_.placement.replicas) + " replicas.");
@@ -180,15 +218,9 @@ private:
     const PreparedRun& run_;
     const ForecastRequest& request_;
     const Exchange exchange_;
+    Sending own_;  // of the run's graph
     std::vector<Candidate> all_;
 };
-
-// Rows that the algorithm sends to each neighbour, from the bytes that `check` also reports.
-double rows_per_link(const train::Estimates& estimates, const PreparedRun& run,
-                     const predict::Rounds& rounds) {
-    const double plain = rounds.mean_rows_sent() * run.session->row_bytes();
-    return plain > 0 && estimates.bytes_per_step > 0 ? estimates.bytes_per_step / plain : 1;
-}
 
 std::string text_of(const std::vector<predict::Difference>& found) {
     std::string text;
@@ -200,10 +232,14 @@ std::string text_of(const std::vector<predict::Difference>& found) {
 
 }  // namespace
 
-predict::Prediction forecast_run(const PreparedRun& run, const predict::Calibration& calibration,
+predict::Prediction forecast_run(const PreparedRun& run, predict::Calibration calibration,
                                  const train::Estimates& estimates, const ForecastRequest& request,
                                  std::vector<std::string> assumptions) {
     const train::Session& session = *run.session;
+    // Gradients are clipped after backward, and leave only then.
+    if (!run.spec.resolved.at("optimizer").value("clip_norm", Json()).is_null()) {
+        for (predict::Bucket& bucket : calibration.buckets) bucket.ready = 1;
+    }
     predict::Plan plan;
     plan.placement = request.placement;
     plan.row_bytes = session.row_bytes();
@@ -221,19 +257,25 @@ predict::Prediction forecast_run(const PreparedRun& run, const predict::Calibrat
             return delays.seconds(request.placement.begin(rank), request.placement.count(rank), t);
         };
     }
-    double rows = 1;
-    if (session.schedule()) {
-        rows = rows_per_link(
-            estimates, run,
-            predict::plan_rounds(*session.schedule(), request.placement, request.simulated));
-        if (session.staged()) {
-            assumptions.push_back("The graph changes during the run: its first " +
-                                  std::to_string(request.simulated) +
-                                  " iterations, without decisions of a controller, stand for all.");
+    // A rank with fewer replicas computes less.
+    if (request.placement.replicas % request.placement.ranks != 0) {
+        for (int rank = 0; rank < request.placement.ranks; ++rank) {
+            plan.work.shares.push_back(static_cast<double>(request.placement.count(rank)) /
+                                       request.site.replicas_per_rank);
         }
     }
+    if (plan.work.wire != 1) {
+        assumptions.emplace_back(
+            "Rows are encoded for messages of 16 bits, and decoded, in no time: the calibration "
+            "sent them whole.");
+    }
+    if (session.staged()) {
+        assumptions.push_back("The graph changes during the run: its first " +
+                              std::to_string(request.simulated) +
+                              " iterations, without decisions of a controller, stand for all.");
+    }
     Candidates candidates(run, request, assumptions);
-    const auto all = candidates.make(rows, assumptions);
+    const auto all = candidates.make(assumptions);
     return predict::predict(plan, all, std::move(assumptions));
 }
 

@@ -22,7 +22,7 @@ struct ForecastRequest {
 
 /// Predicts the run's step time from a calibration. `estimates` are those of the run on
 /// `request.placement`. Throws UserError, for example for a graph that does not exist.
-predict::Prediction forecast_run(const PreparedRun& run, const predict::Calibration& calibration,
+predict::Prediction forecast_run(const PreparedRun& run, predict::Calibration calibration,
                                  const train::Estimates& estimates, const ForecastRequest& request,
                                  std::vector<std::string> assumptions);
 

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "algorithms/codecs/codec.hpp"
 #include "algorithms/learning_rates/learning_rate.hpp"
 #include "algorithms/optimizers/optimizer_spec.hpp"
 #include "base/error.hpp"
@@ -330,6 +331,31 @@ std::vector<std::pair<std::string, std::string>> Session::data_sizes() const {
 }
 std::optional<data::Heterogeneity> Session::heterogeneity() const {
     return data::heterogeneity(*impl_->data.train, *impl_->partition, impl_->placement.replicas);
+}
+Session::Sending Session::sending(const Json& algorithm, const graphs::Schedule& schedule,
+                                  int64_t iterations) const {
+    const Impl& s = *impl_;
+    const auto& codec = s.spec.message.codec;
+    const auto made = algorithms::entry_of(algorithm).make(
+        algorithm, {s.placement.replicas,
+                    &schedule,
+                    s.facts,
+                    s.learning_rate->largest(),
+                    &s.layout,
+                    s.spec.precision,
+                    {codec ? codec : algorithms::make_codec("float32"), s.spec.seed.message},
+                    s.minibatch(),
+                    s.spec.seed.graph});
+    Sending found{0, made->asynchronous() != nullptr};
+    double rows = 0;
+    for (int64_t t = 0; t < iterations; ++t) {
+        const algorithms::Sent sent = made->sent(t + 1, schedule.at(t));
+        rows += sent.rows;
+        found.bytes += s.stepper->bytes_of(sent) / static_cast<double>(iterations);
+    }
+    // An algorithm that sends no rows has messages of its own for each link.
+    if (rows == 0 && found.bytes > 0) found.over_links = true;
+    return found;
 }
 Estimates Session::estimate(const std::optional<comm::Placement>& placement) {
     const comm::Placement assumed = placement.value_or(impl_->placement);

@@ -103,6 +103,16 @@ public:
     /// session. Another placement has as many replicas. Collective: creates exchange plans. Throws
     /// UserError if the run cannot have so many ranks.
     Estimates estimate(const std::optional<comm::Placement>& placement = {});
+    /// The messages of an algorithm.
+    struct Sending {
+        double bytes;     ///< Sent by all replicas, the mean per iteration.
+        bool over_links;  ///< Replicas send over each link, even if they average as a group.
+    };
+    /// Returns the messages of a resolved algorithm in `iterations` iterations of a schedule that
+    /// is derived from a graph of as many replicas. Messages that only the first iteration sends do
+    /// not count. Throws UserError if the algorithm cannot use the schedule.
+    Sending sending(const base::Json& algorithm, const graphs::Schedule& schedule,
+                    int64_t iterations) const;
     /// Estimates the memory of activations on the rank with most replicas, from passes of a few
     /// samples on the host (activations.hpp). Empty if the size of a batch depends on its samples.
     std::optional<int64_t> activation_bytes(const comm::Placement& placement) const;

@@ -45,7 +45,7 @@ std::vector<int64_t> ends_of_blocks(int64_t iterations, const Rounds& rounds) {
 }
 
 // Returns the work of an order.
-Work work_of(const Plan& plan, Order order) {
+Work work_in(const Plan& plan, Order order) {
     Work work = plan.work;
     if (const auto own = plan.orders.find(order); own != plan.orders.end()) {
         work.row_costs = own->second.row_costs;
@@ -140,7 +140,7 @@ Forecast forecast(const Plan& plan, const Candidate& candidate,
     const Rounds rounds = candidate.schedule ? plan_rounds(*candidate.schedule, plan.placement,
                                                            plan.simulated, candidate.groups)
                                              : plan_all_reduce(plan.placement);
-    Work work = work_of(plan, candidate.simulated);
+    Work work = work_in(plan, candidate.simulated);
     work.wire *= candidate.rows;
     work.links_used = std::min(1.0, candidate.rows);
     Network network = plan.network;

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
-#include <span>
+#include <utility>
 
 #include "algorithms/step/timers.hpp"
 #include "arena/kernels.hpp"
@@ -15,6 +15,8 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "data/kept_data.hpp"
+#include "graphs/schedule.hpp"
 #include "predict/rounds.hpp"
 #include "program/abort_job.hpp"
 #include "program/link_costs.hpp"
@@ -54,35 +56,6 @@ std::string time_text(double seconds) {
     return text;
 }
 
-// The costs of iterations on this rank.
-struct RankCosts {
-    std::vector<double> compute, update;
-    std::vector<predict::Bucket> buckets;  // of one replica
-};
-
-RankCosts rank_costs(const train::StepMeasurement& measured, const PreparedRun& run) {
-    RankCosts costs;
-    for (const algorithms::Times& times : measured.times) {
-        const double update = times[algorithms::Time::update];
-        costs.update.push_back(update);
-        costs.compute.push_back(std::max(0.0, times[algorithms::Time::step] - update));
-    }
-    const double element = static_cast<double>(arena::size_of(run.session->type()));
-    const bool host = run.device->is_host();
-    double all = 0, before = 0;
-    for (const auto& bucket : measured.buckets) {
-        all += static_cast<double>(run.session->layout().numel_in(bucket.columns));
-    }
-    for (const auto& bucket : measured.buckets) {
-        const auto numel = static_cast<double>(run.session->layout().numel_in(bucket.columns));
-        before += numel;
-        // Without a measurement, forward takes a third of the step.
-        costs.buckets.push_back(
-            {numel * element, host ? std::min(1.0, bucket.share) : 1 / 3. + 2 / 3. * before / all});
-    }
-    return costs;
-}
-
 // Measures `count` iterations. A rank may fail alone, for example at a damaged photograph, while
 // others wait for its rows: the job then ends on all ranks.
 train::StepMeasurement measure_or_abort(comm::World& world, const PreparedRun& run, int64_t count) {
@@ -95,33 +68,17 @@ train::StepMeasurement measure_or_abort(comm::World& world, const PreparedRun& r
     }
 }
 
-// Measures as many iterations as fit into `seconds`, equally many on all ranks.
-train::StepMeasurement measure_iterations(comm::World& world, const PreparedRun& run,
-                                          double seconds, const std::string& kind) {
-    const base::Stopwatch watch;
-    measure_or_abort(world, run, kWarmUp);
-    const double each = mean_over_ranks(world, watch.seconds()) / kWarmUp;
-    const auto count =
-        std::clamp(static_cast<int64_t>(seconds / std::max(1e-9, each)), kFewest, kMost);
-    if (world.rank() == 0) {
-        base::notice("measuring " + std::to_string(count) + " iterations " + kind + " of about " +
-                     time_text(each));
-    }
-    world.barrier();
-    return measure_or_abort(world, run, count);
-}
-
 // Prepares the spec of `arguments` with the changes of `settings`. Collective. Throws UserError on
 // all ranks.
 PreparedRun prepare(comm::World& world, RunArguments arguments,
-                    const std::vector<std::string>& settings) {
+                    const std::vector<std::string>& settings, data::KeptData& data) {
     arguments.output.clear();
     arguments.settings.insert(arguments.settings.end(), settings.begin(), settings.end());
     // Notices of keys that the settings replace concern nobody: the user has not set them.
     base::set_log_identity(world.rank(), true);
     const Spec spec = read_specs(world, arguments).front();
     base::set_log_identity(world.rank(), arguments.quiet);
-    PreparedRun run = prepare_run(world, spec);
+    PreparedRun run = prepare_run(world, spec, train::DevicePurpose::training, &data);
     const MemoryNeed need{run.session->estimate().memory_bytes, run.device.get()};
     run_on_all_ranks(
         world, [&] { run.session->prepare(); }, need);
@@ -129,21 +86,108 @@ PreparedRun prepare(comm::World& world, RunArguments arguments,
     return run;
 }
 
-double median_of_ranks(comm::World& world, std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return mean_over_ranks(world, values[values.size() / 2]);
+// Iterations of the spec with some settings, measured block by block.
+class Iterations {
+public:
+    Iterations(std::string kind, std::vector<std::string> settings, double seconds)
+        : seconds(seconds), kind_(std::move(kind)), settings_(std::move(settings)) {}
+
+    double seconds;  // for which they are measured
+
+    // Collective. Throws UserError on all ranks.
+    void prepare(comm::World& world, const RunArguments& arguments, data::KeptData& data) {
+        run_ = program::prepare(world, arguments, settings_, data);
+        placement_ = run_->placement;
+        row_bytes_ = run_->session->row_bytes();
+    }
+    // Frees the memory of the run. The times stay.
+    void release() { run_.reset(); }
+    const PreparedRun* run() const { return run_ ? &*run_ : nullptr; }
+
+    // Decides how many iterations fit into the seconds, equally many on all ranks.
+    void warm_up(comm::World& world) {
+        const base::Stopwatch watch;
+        measure_or_abort(world, *run_, kWarmUp);
+        const double each = mean_over_ranks(world, watch.seconds()) / kWarmUp;
+        count_ = std::clamp(static_cast<int64_t>(seconds / std::max(1e-9, each)), kFewest, kMost);
+        if (world.rank() == 0) {
+            base::notice("measuring " + std::to_string(count_) + " iterations " + kind_ +
+                         " of about " + time_text(each));
+        }
+    }
+    int64_t count() const { return count_; }
+
+    // Measures one of `blocks` blocks. Its first iteration does not count, because it begins with
+    // cold caches and without a batch, and its last one, because in the order combine_while_adapt
+    // it sends nothing for a next one.
+    void measure_block(comm::World& world, int64_t blocks) {
+        world.barrier();
+        const train::StepMeasurement found =
+            measure_or_abort(world, *run_, (count_ + blocks - 1) / blocks + 2);
+        times_.insert(times_.end(), found.times.begin() + 1, found.times.end() - 1);
+        if (buckets_.empty()) {
+            buckets_ = found.buckets;
+            for (auto& bucket : buckets_) bucket.share = 0;
+        }
+        for (size_t k = 0; k < buckets_.size(); ++k) {
+            buckets_[k].share += found.buckets[k].share / static_cast<double>(blocks);
+        }
+    }
+
+    const std::vector<algorithms::Times>& times() const { return times_; }
+    const std::vector<train::StepMeasurement::BucketReady>& buckets() const { return buckets_; }
+    const comm::Placement& placement() const { return placement_; }
+    double row_bytes() const { return row_bytes_; }
+
+private:
+    std::string kind_;
+    std::vector<std::string> settings_;
+    std::optional<PreparedRun> run_;
+    comm::Placement placement_ = {1, 1};
+    double row_bytes_ = 0;
+    int64_t count_ = 0;
+    std::vector<algorithms::Times> times_;
+    std::vector<train::StepMeasurement::BucketReady> buckets_;
+};
+
+// Measures iterations of several kinds in turn, in blocks, because the speed of a machine changes
+// within minutes: what is compared must be measured at the same time.
+void measure_in_turn(comm::World& world, const std::vector<Iterations*>& kinds) {
+    constexpr int64_t kFewestBlocks = 5, kMostBlocks = 10, kShortest = 8;
+    int64_t fewest = kMost;
+    for (Iterations* each : kinds) {
+        each->warm_up(world);
+        fewest = std::min(fewest, each->count());
+    }
+    const int64_t blocks =
+        kinds.size() == 1 ? 1 : std::clamp(fewest / kShortest, kFewestBlocks, kMostBlocks);
+    for (int64_t block = 0; block < blocks; ++block) {
+        for (Iterations* each : kinds) each->measure_block(world, blocks);
+    }
+}
+
+// Returns the mean over ranks of the mean of `values`.
+double mean_of_ranks(comm::World& world, const std::vector<double>& values) {
+    const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+    return mean_over_ranks(world, sum / static_cast<double>(values.size()));
+}
+
+// Returns by how much longer the times of a rank with the most replicas are than those of this
+// rank.
+double up_to_most_replicas(comm::World& world, const comm::Placement& placement) {
+    return static_cast<double>(placement.count(0)) /
+           static_cast<double>(placement.count(world.rank()));
 }
 
 // Returns the times of iterations as exchanges, on rank 0, if messages decided how long the
 // iterations took: they show how links vary while ranks compute. `bytes` are those that a host
-// sends in an iteration. The last iteration does not count, because in the order
-// combine_while_adapt it sends nothing for a next one.
+// sends in an iteration.
 predict::Exchange exchange_if_link_bound(comm::World& world,
                                          const std::vector<algorithms::Times>& times,
                                          double bytes) {
     constexpr double kLeastWaiting = 0.1;  // of the step, on every rank
     std::vector<double> steps, waiting;
-    for (const algorithms::Times& each : std::span(times).first(times.size() - 1)) {
+    for (const algorithms::Times& each : times) {
         steps.push_back(each[algorithms::Time::step]);
         waiting.push_back(each[algorithms::Time::wait] / steps.back());
     }
@@ -156,100 +200,103 @@ predict::Exchange exchange_if_link_bound(comm::World& world,
     return {bytes, predict::Distribution::of_samples(all)};
 }
 
-// Iterations of dsgd in one order on one graph.
-struct OrderTimes {
-    std::vector<algorithms::Times> times;  // of this rank
-    predict::Distribution compute;         // seconds without update and exchange; on rank 0
-    // Bytes in an iteration: a row, all rows of this rank, and the rows that it reads.
-    double row = 0, own = 0, read = 0;
-    double sent = 0;  // bytes in messages, the mean over ranks
+// The iterations in which the costs of an order are measured.
+struct OrderIterations {
+    predict::Order order;
+    std::string name;
+    Iterations one;                     // with one row, or an all-reduce
+    std::optional<Iterations> several;  // with several rows
+    std::string graph;                  // of `one`; empty for an all-reduce
+    std::string obstacle = "";          // why something was not measured
 };
 
-// Measures iterations of dsgd in the order of this name. Throws UserError on all ranks, for example
-// if there is not enough memory.
-OrderTimes time_order(comm::World& world, const RunArguments& arguments, const std::string& name,
-                      const char* graph, double seconds, int64_t batch,
-                      const predict::Calibration& c) {
-    const PreparedRun run =
-        prepare(world, arguments,
-                settings_of(R"({"type": "dsgd", "order": ")" + name + R"("})", graph, batch));
-    OrderTimes found;
-    found.times =
-        measure_iterations(world, run, seconds, "in the order " + name + " on the graph " + graph)
-            .times;
-    std::vector<double> compute;
-    for (const algorithms::Times& times : found.times) {
-        using algorithms::Time;
-        compute.push_back(times[Time::step] - times[Time::update] - times[Time::exchange]);
-    }
-    const std::vector<double> all = gather_values(world, compute);
-    if (world.rank() == 0) found.compute = predict::Distribution::of_samples(all);
+// The bytes that this rank reads, writes and sends in an iteration.
+struct Traffic {
+    double read = 0;    // rows of other replicas
+    double passes = 0;  // read and written by weighted sums outside the update
+    double sent = 0;    // in messages, the mean over ranks
+};
+
+// `graph` is empty for an all-reduce.
+Traffic bytes_on(comm::World& world, const comm::Placement& placement, double row,
+                 const std::string& graph, const predict::Calibration& c) {
     std::vector<int> host;  // of each rank: the first rank on the same host
     for (const std::string& each : c.hosts) {
         host.push_back(
             static_cast<int>(std::find(c.hosts.begin(), c.hosts.end(), each) - c.hosts.begin()));
     }
-    const predict::Rounds rounds = predict::plan_rounds(*run.session->schedule(), run.placement, 1);
-    found.row = run.session->row_bytes();
-    found.own = static_cast<double>(run.placement.count(world.rank())) * found.row;
-    found.read = rounds.at(0).rows_read[static_cast<size_t>(world.rank())] * found.row;
-    found.sent = mean_over_ranks(
-        world, rounds.at(0).rows_in_messages(world.rank(), host, c.in_place) * found.row);
+    const auto replicas = static_cast<int>(placement.replicas);
+    const predict::Rounds rounds =
+        graph.empty()
+            ? predict::plan_all_reduce(placement)
+            : predict::plan_rounds(*graphs::make_graph(graph, {replicas, 1}), placement, 1);
+    const predict::RoundPlan& plan = rounds.at(0);
+    const auto own = static_cast<double>(placement.count(world.rank()));
+    Traffic found;
+    found.read = plan.rows_read[static_cast<size_t>(world.rank())] * row;
+    found.passes = graph.empty() ? predict::passes_of_all_reduce(world.size(), own) * row
+                                 : found.read + 2 * own * row;
+    found.sent =
+        mean_over_ranks(world, plan.rows_in_messages(world.rank(), host, c.in_place) * row);
     return found;
 }
 
-// Adds to `costs` by how much these iterations' messages prolong the compute step of `c`.
-void add_prolongation(const OrderTimes& measured, const predict::Calibration& c,
-                      predict::OrderCosts& costs) {
-    if (measured.sent == 0) return;
-    costs.row_costs.prolongation.measured[measured.sent] =
-        measured.compute.at(0.5) - c.compute.at(0.5);
-}
-
-// Measures the compute step while ranks send several rows, if a rank sends messages. Two replicas
-// have a single row to send. Throws UserError on all ranks.
-void measure_several_rows(comm::World& world, const RunArguments& arguments,
-                          const std::string& name, double seconds, int64_t batch,
-                          const predict::Calibration& c, predict::OrderCosts& costs) {
-    if (costs.sent == 0 || c.replicas_per_rank * world.size() <= 2) return;
-    add_prolongation(
-        time_order(world, arguments, name, predict::kGraphOfSeveralRows, seconds, batch, c), c,
-        costs);
-}
-
-// Measures the update and the weighted sums of dsgd in one order, on a graph in which every replica
-// reads one row, and on rank 0 by how much messages prolong the compute step of `c`. Throws
-// UserError on all ranks, for example if there is not enough memory.
-predict::OrderCosts measure_order(comm::World& world, const RunArguments& arguments,
-                                  predict::Order order, const std::string& name, double seconds,
-                                  int64_t batch, const predict::Calibration& c) {
-    const OrderTimes one =
-        time_order(world, arguments, name, predict::kGraphOfOrders, seconds, batch, c);
-    std::vector<double> update, mixing;
-    for (const algorithms::Times& times : one.times) {
+// Returns the compute steps of all ranks, on rank 0.
+predict::Distribution compute_of(comm::World& world, const Iterations& iterations) {
+    const double factor = up_to_most_replicas(world, iterations.placement());
+    std::vector<double> compute;
+    for (const algorithms::Times& times : iterations.times()) {
         using algorithms::Time;
-        update.push_back(times[Time::update]);
+        const double other = times[Time::update] + times[Time::exchange];
+        compute.push_back(factor * std::max(0.0, times[Time::step] - other));
+    }
+    const std::vector<double> all = gather_values(world, compute);
+    return world.rank() == 0 ? predict::Distribution::of_samples(all) : predict::Distribution();
+}
+
+// Returns the costs of an order from its iterations. On rank 0, the compute steps are compared with
+// that of `c`.
+predict::OrderCosts costs_from(comm::World& world, const OrderIterations& measured,
+                               const predict::Calibration& c) {
+    const Iterations& iterations = measured.one;
+    const comm::Placement& placement = iterations.placement();
+    const double row = iterations.row_bytes();
+    const Traffic one = bytes_on(world, placement, row, measured.graph, c);
+    const double memory = mean_over_ranks(world, c.seconds_per_byte);
+    const bool reads = measured.order == predict::Order::combine_while_adapt;
+    // In combine_while_adapt the update reads the other rows.
+    const double reading = reads ? one.read * memory : 0;
+    const double factor = up_to_most_replicas(world, placement);
+    std::vector<double> update, mixing;
+    for (const algorithms::Times& times : iterations.times()) {
+        using algorithms::Time;
+        update.push_back(factor * (times[Time::update] - reading));
         mixing.push_back(times[Time::exchange] - times[Time::wait]);
     }
     predict::OrderCosts costs;
     predict::RowCosts& row_costs = costs.row_costs;
-    row_costs.update = median_of_ranks(world, update);
-    row_costs.seconds_per_byte = mean_over_ranks(world, c.seconds_per_byte);
-    if (order == predict::Order::combine_while_adapt) {  // the update reads the other rows, too
-        row_costs.update = std::max(0.0, row_costs.update - one.read * row_costs.seconds_per_byte);
-    } else {
-        row_costs.seconds_per_byte = median_of_ranks(world, mixing) / (one.read + 2 * one.own);
-    }
+    const double mixed =
+        std::accumulate(mixing.begin(), mixing.end(), 0.0) / static_cast<double>(mixing.size());
+    row_costs.update = std::max(0.0, mean_of_ranks(world, update));
+    row_costs.seconds_per_byte = reads ? memory + mean_over_ranks(world, mixed / one.read)
+                                       : mean_over_ranks(world, mixed / one.passes);
     costs.sent = one.sent;
-    costs.compute = one.compute;
-    add_prolongation(one, c, costs);
-    if (c.has_remote) {
+    costs.compute = compute_of(world, iterations);
+    const auto prolonged = [&](const predict::Distribution& compute) {
+        return compute.mean() - c.compute.mean();
+    };
+    if (one.sent > 0) row_costs.prolongation.measured[one.sent] = prolonged(costs.compute);
+    if (measured.several && !measured.several->times().empty()) {
+        const double sent = bytes_on(world, placement, row, predict::kGraphOfSeveralRows, c).sent;
+        row_costs.prolongation.measured[sent] = prolonged(compute_of(world, *measured.several));
+    }
+    if (c.has_remote && measured.order != predict::Order::all_reduce) {
         int crossing = 0;  // rows from the first host to others
         for (size_t rank = 0; rank < c.hosts.size(); ++rank) {
             const std::string& next = c.hosts[(rank + 1) % c.hosts.size()];
             crossing += c.hosts[rank] == c.hosts[0] && next != c.hosts[0];
         }
-        costs.exchange = exchange_if_link_bound(world, one.times, crossing * one.row);
+        costs.exchange = exchange_if_link_bound(world, iterations.times(), crossing * row);
     }
     return costs;
 }
@@ -260,20 +307,22 @@ predict::OrderCosts measure_order(comm::World& world, const RunArguments& argume
 // and the number of hosts is even and at least four: otherwise hosts would send different numbers
 // of rows. Collective. Throws UserError on all ranks.
 void measure_changing(comm::World& world, const RunArguments& arguments, double seconds,
-                      int64_t batch, const predict::Calibration& c, predict::OrderCosts& costs) {
+                      int64_t batch, const predict::Calibration& c, predict::OrderCosts& costs,
+                      data::KeptData& data) {
     const int hosts = world.size();
     if (c.ranks_per_host() > 1 || hosts < 4 || hosts % 2 == 1) return;
     std::vector<double> bound{costs.exchange.bytes};  // 0 except on rank 0
     world.sum(bound);
     if (bound[0] == 0) return;
-    const PreparedRun run =
-        prepare(world, arguments,
-                settings_of(R"({"type": "dsgd", "order": "combine_while_adapt"})",
-                            predict::kChangingGraph, batch));
-    if (run.placement.replicas != hosts) return;
-    const train::StepMeasurement measured =
-        measure_iterations(world, run, seconds, "with changing hosts");
-    costs.changing = exchange_if_link_bound(world, measured.times, run.session->row_bytes());
+    Iterations measured("with changing hosts",
+                        settings_of(R"({"type": "dsgd", "order": "combine_while_adapt"})",
+                                    predict::kChangingGraph, batch),
+                        seconds);
+    measured.prepare(world, arguments, data);
+    if (measured.placement().replicas != hosts) return;
+    measured.warm_up(world);
+    measured.measure_block(world, 1);
+    costs.changing = exchange_if_link_bound(world, measured.times(), measured.row_bytes());
 }
 
 // Returns the seconds per byte of a weighted sum of three rows, while all ranks compute one. Throws
@@ -306,15 +355,109 @@ double measure_memory(comm::World& world, double row_bytes) {
 }
 
 // Joins the costs of all ranks on rank 0.
-void gather_costs(comm::World& world, const RankCosts& mine, predict::Calibration& c) {
-    std::vector<double> compute = gather_values(world, mine.compute);
-    std::vector<double> update = gather_values(world, mine.update);
-    c.buckets = mine.buckets;
-    if (world.rank() != 0) return;
-    c.samples = static_cast<int64_t>(compute.size());
-    c.compute = predict::Distribution::of_samples(std::move(compute));
-    std::sort(update.begin(), update.end());
-    c.update = update[update.size() / 2];
+void gather_costs(comm::World& world, const Iterations& alone, predict::Calibration& c) {
+    const double factor = up_to_most_replicas(world, alone.placement());
+    std::vector<double> update;
+    for (const algorithms::Times& times : alone.times()) {
+        update.push_back(factor * times[algorithms::Time::update]);
+    }
+    c.update = mean_of_ranks(world, update);
+    c.compute = compute_of(world, alone);
+    c.samples = static_cast<int64_t>(alone.times().size()) * world.size();
+}
+
+// Returns the buckets of one replica.
+std::vector<predict::Bucket> buckets_of(const Iterations& alone, const PreparedRun& run) {
+    const double element = static_cast<double>(arena::size_of(run.session->type()));
+    const bool host = run.device->is_host();
+    std::vector<predict::Bucket> found;
+    double all = 0, before = 0;
+    for (const auto& bucket : alone.buckets()) {
+        all += static_cast<double>(run.session->layout().numel_in(bucket.columns));
+    }
+    for (const auto& bucket : alone.buckets()) {
+        const auto numel = static_cast<double>(run.session->layout().numel_in(bucket.columns));
+        before += numel;
+        // Without a measurement, forward takes a third of the step.
+        found.push_back(
+            {numel * element, host ? std::min(1.0, bucket.share) : 1 / 3. + 2 / 3. * before / all});
+    }
+    return found;
+}
+
+// Returns the iterations in which the orders are measured, each kind for `seconds`. `alone` has
+// been prepared.
+std::vector<OrderIterations> iterations_of_orders(comm::World& world, const Iterations& alone,
+                                                  double seconds, int64_t batch,
+                                                  const predict::Calibration& c) {
+    std::vector<OrderIterations> found;
+    for (const auto& [order, name] : predict::kMeasuredOrders) {
+        if (order == predict::Order::all_reduce) {
+            if (world.size() == 1) continue;  // nothing would be exchanged
+            const auto settings = settings_of(R"({"type": "centralized"})", "null", batch);
+            found.push_back(
+                {order, name, Iterations("with all-reduces", settings, seconds), {}, ""});
+            continue;
+        }
+        const std::string algorithm = R"({"type": "dsgd", "order": ")" + std::string(name) + "\"}";
+        const auto on = [&](const char* graph) {
+            return Iterations("in the order " + std::string(name) + " on the graph " + graph,
+                              settings_of(algorithm, graph, batch), seconds);
+        };
+        OrderIterations& added = found.emplace_back(
+            OrderIterations{order, name, on(predict::kGraphOfOrders), {}, predict::kGraphOfOrders});
+        // Two replicas have a single row to send.
+        const Traffic one = bytes_on(world, alone.placement(), alone.row_bytes(), added.graph, c);
+        if (one.sent > 0 && alone.placement().replicas > 2)
+            added.several = on(predict::kGraphOfSeveralRows);
+    }
+    return found;
+}
+
+// True if `kinds` runs like this one fit into the memory of every host at the same time.
+// Collective.
+bool fit_together(comm::World& world, const PreparedRun& run, size_t kinds,
+                  const predict::Calibration& c) {
+    constexpr int64_t kCareful = 2;  // activations and data are not part of an estimate
+    const int64_t bytes =
+        kCareful * static_cast<int64_t>(kinds) * run.session->estimate().memory_bytes;
+    const std::string obstacle = memory_obstacle({bytes, run.device.get()}, c.ranks_per_host());
+    std::vector<double> obstacles{obstacle.empty() ? 0.0 : 1.0};
+    world.sum(obstacles);
+    return obstacles[0] == 0;
+}
+
+// Measures `alone`, which has been prepared, and the orders, and frees their memory: all in turn if
+// their runs fit into memory together, otherwise one after another.
+void measure_all(comm::World& world, const RunArguments& arguments, Iterations& alone,
+                 std::vector<OrderIterations>& orders, data::KeptData& data,
+                 predict::Calibration& c) {
+    std::vector<std::pair<Iterations*, OrderIterations*>> all;
+    for (OrderIterations& order : orders) {
+        all.emplace_back(&order.one, &order);
+        if (order.several) all.emplace_back(&*order.several, &order);
+    }
+    const bool together = fit_together(world, *alone.run(), all.size() + 1, c);
+    const auto prepare = [&](Iterations* kind, OrderIterations* order) {
+        try {
+            kind->prepare(world, arguments, data);
+        } catch (const base::UserError& error) {
+            order->obstacle = error.what();
+        }
+        return kind->run() != nullptr;
+    };
+    std::vector<Iterations*> in_turn{&alone};
+    for (const auto& [kind, order] : all) {
+        if (together && prepare(kind, order)) in_turn.push_back(kind);
+    }
+    measure_in_turn(world, in_turn);
+    c.buckets = buckets_of(alone, *alone.run());
+    for (Iterations* kind : in_turn) kind->release();
+    for (const auto& [kind, order] : all) {
+        if (together || !prepare(kind, order)) continue;
+        measure_in_turn(world, {kind});
+        kind->release();
+    }
 }
 
 }  // namespace
@@ -333,7 +476,11 @@ predict::Subject subject_of(const PreparedRun& run, int threads) {
     for (const base::InputDigest& each : session.model_digests()) digests.push_back(each.digest);
     if (!digests.empty()) model["digests"] = digests;
     const Json& resolved = run.spec.resolved;
-    model["optimizer"] = resolved.at("optimizer").at("type");
+    const Json& optimizer = resolved.at("optimizer");
+    model["optimizer"] = optimizer.at("type");
+    // Clipping is part of the compute step.
+    const Json clipped = optimizer.value("clip_norm", Json());
+    if (!clipped.is_null()) model["clip_norm"] = clipped;
     model["data"] = resolved.at("data").at("type");
     model["batch"] = static_cast<double>(session.plan().samples_per_iteration) /
                      static_cast<double>(run.placement.replicas);
@@ -352,41 +499,47 @@ predict::Calibration measure_costs(comm::World& world, const RunArguments& argum
                                    double seconds, int64_t batch) {
     predict::Calibration c;
     measure_link_costs(world, c);
-    std::optional<PreparedRun> alone =
-        prepare(world, arguments,
-                settings_of(R"({"type": "local_sgd", "period": 1000000000})", "ring", batch));
-    PreparedRun& run = *alone;
-    c.replicas_per_rank = static_cast<double>(run.placement.count(0));
-    const std::string rows = run.session->rows_on_host();
-    c.in_place = run.device->is_host() && (rows.empty() || rows.starts_with("in place"));
-    if (c.has_remote) measure_link_variation(world, run.session->row_bytes(), seconds / 2, c);
-    const bool orders = run.device->is_host() && run.placement.replicas > 1;
-    const double each = orders ? seconds / 2 : seconds;
-    gather_costs(world, rank_costs(measure_iterations(world, run, each, "without exchange"), run),
-                 c);
-    if (run.device->is_host()) {
-        c.seconds_per_byte = measure_memory(world, run.session->row_bytes());
-        alone.reset();
-        for (const auto& [order, name] : predict::kMeasuredOrders) {
-            if (!orders) break;
-            try {
-                predict::OrderCosts& costs = c.orders[order] =
-                    measure_order(world, arguments, order, name, each / 2, batch, c);
-                measure_several_rows(world, arguments, name, each / 2, batch, c, costs);
-                if (order == predict::Order::combine_while_adapt)
-                    measure_changing(world, arguments, each / 2, batch, c, costs);
-            } catch (const base::UserError& error) {
-                c.assumptions.push_back(std::string("The order ") + name + " was not measured" +
-                                        (c.orders.contains(order) ? " completely (" : " (") +
-                                        error.what() + ").");
-            }
-        }
+    data::KeptData data;
+    Iterations alone("without exchange",
+                     settings_of(R"({"type": "local_sgd", "period": 1000000000})", "ring", batch),
+                     seconds);
+    alone.prepare(world, arguments, data);
+    const comm::Placement placement = alone.placement();
+    c.replicas_per_rank = static_cast<double>(placement.count(0));
+    const std::string rows = alone.run()->session->rows_on_host();
+    const bool host = alone.run()->device->is_host();
+    c.in_place = host && (rows.empty() || rows.starts_with("in place"));
+    if (c.has_remote) measure_link_variation(world, alone.row_bytes(), seconds / 2, c);
+    if (host) {
+        c.seconds_per_byte = measure_memory(world, alone.row_bytes());
     } else {
         c.seconds_per_byte = kAssumedDevicePass;
         c.assumptions.push_back(
             "Forward takes a third of the compute step, and buckets become ready in proportion to "
             "their elements: on a GPU this is not measured.");
         c.assumptions.push_back("A pass over rows moves 1 TB/s: on a GPU this is not measured.");
+    }
+    std::vector<OrderIterations> orders;
+    if (host && placement.replicas > 1) {
+        alone.seconds = seconds / 2;
+        orders = iterations_of_orders(world, alone, seconds / 4, batch, c);
+    }
+    measure_all(world, arguments, alone, orders, data, c);
+    gather_costs(world, alone, c);
+    for (OrderIterations& measured : orders) {
+        const bool known = !measured.one.times().empty();
+        if (known) {
+            predict::OrderCosts& costs = c.orders[measured.order] = costs_from(world, measured, c);
+            try {
+                if (measured.order == predict::Order::combine_while_adapt)
+                    measure_changing(world, arguments, seconds / 4, batch, c, costs, data);
+            } catch (const base::UserError& error) {
+                measured.obstacle = error.what();
+            }
+        }
+        if (measured.obstacle.empty()) continue;
+        c.assumptions.push_back("The order " + measured.name + " was not measured" +
+                                (known ? " completely (" : " (") + measured.obstacle + ").");
     }
     return c;
 }

@@ -10,7 +10,7 @@
 namespace dbench::predict {
 namespace {
 
-constexpr int64_t kLongestPeriod = 1'000'000;  // iterations
+constexpr int64_t kLongestPeriod = 100'000;  // iterations
 
 RoundPlan plan_round(const graphs::Schedule& schedule, graphs::Round round,
                      const comm::Placement& placement, Groups kind) {

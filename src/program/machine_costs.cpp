@@ -234,8 +234,9 @@ Traffic bytes_on(comm::World& world, const comm::Placement& placement, double ro
     const auto own = static_cast<double>(placement.count(world.rank()));
     Traffic found;
     found.read = plan.rows_read[static_cast<size_t>(world.rank())] * row;
-    found.passes = graph.empty() ? predict::passes_of_all_reduce(world.size(), own) * row
-                                 : found.read + 2 * own * row;
+    const int members = plan.group_size[static_cast<size_t>(world.rank())];
+    found.passes = members > 0 ? predict::passes_of_all_reduce(members, own) * row
+                               : found.read + 2 * own * row;
     found.sent =
         mean_over_ranks(world, plan.rows_in_messages(world.rank(), host, c.in_place) * row);
     return found;
@@ -263,8 +264,8 @@ predict::OrderCosts costs_from(comm::World& world, const OrderIterations& measur
     const double row = iterations.row_bytes();
     const Traffic one = bytes_on(world, placement, row, measured.graph, c);
     const double memory = mean_over_ranks(world, c.seconds_per_byte);
-    const bool reads = measured.order == predict::Order::combine_while_adapt;
-    // In combine_while_adapt the update reads the other rows.
+    // In combine_while_adapt the update reads the other rows, but two replicas average as a group.
+    const bool reads = measured.order == predict::Order::combine_while_adapt && one.read > 0;
     const double reading = reads ? one.read * memory : 0;
     const double factor = up_to_most_replicas(world, placement);
     std::vector<double> update, mixing;

@@ -168,6 +168,34 @@ def test_clipped_gradients_leave_after_backward(shared):
     assert even["ring", "combine_while_adapt"]
 
 
+def test_a_rank_with_fewer_replicas_computes_less(shared):
+    costs = json.loads((shared.folder / "costs.json").read_text())
+    assert costs["replicas_per_rank"] == 2
+    costs["orders"] = {}
+    costs["compute"]["quantiles"] = [1.0]
+    (shared.folder / "steady.json").write_text(json.dumps(costs))
+    spec = shared.spec(implementation=None, graph="ring", replicas=3, name="three.json",
+                       algorithm={"type": "local_sgd", "period": 10**9})
+    times = predicted(shared, spec, "--calibration", "steady.json")["graphs"][0]
+    assert times["step_time"]["p05"] == pytest.approx(0.5, rel=0.1)
+    assert times["step_time_mean"] == pytest.approx(0.75, rel=0.1)
+    assert times["step_time"]["p95"] == pytest.approx(1, rel=0.1)
+
+
+def test_a_calibration_of_two_replicas(dbench):
+    """They average as a group on every graph, and read no single rows."""
+    found = calibrated(dbench, dbench.spec(replicas=2), ranks=2)
+    for order in found["orders"].values():
+        assert 0 < order["seconds_per_byte"] < 1e-3
+    assert predicted(dbench, "spec.json", "--calibration", "costs.json")["ranks"] == 2
+
+
+def test_a_calibration_of_ranks_with_different_numbers_of_replicas(dbench):
+    found = calibrated(dbench, dbench.spec(replicas=3, implementation=None, graph="ring",
+                                           algorithm="dsgd"), ranks=2)
+    assert found["replicas_per_rank"] == 2 and len(found["orders"]) == 3
+
+
 def bench_predict():
     loader = SourceFileLoader("bench_predict", str(ROOT / "bench" / "predict"))
     module = module_from_spec(spec_from_loader("bench_predict", loader))

@@ -279,8 +279,10 @@ predict::OrderCosts costs_from(comm::World& world, const OrderIterations& measur
     const double mixed =
         std::accumulate(mixing.begin(), mixing.end(), 0.0) / static_cast<double>(mixing.size());
     row_costs.update = std::max(0.0, mean_of_ranks(world, update));
-    row_costs.seconds_per_byte = reads ? memory + mean_over_ranks(world, mixed / one.read)
-                                       : mean_over_ranks(world, mixed / one.passes);
+    row_costs.seconds_per_byte =
+        mean_over_ranks(world, reads ? memory + mixed / one.read : mixed / one.passes);
+    if (measured.order == predict::Order::combine_while_adapt)
+        row_costs.seconds_per_byte = std::max(memory, row_costs.seconds_per_byte);
     costs.sent = one.sent;
     costs.compute = compute_of(world, iterations);
     const auto prolonged = [&](const predict::Distribution& compute) {

@@ -3,27 +3,32 @@
 import hashlib
 import json
 import platform
+import re
 import shutil
 import sys
 import warnings
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
+from torch._export.serde.serialize import SerializeError
 from torch.export import ExportedProgram
 from torch.export.pt2_archive._package import load_pt2, package_pt2
 
 from . import verification
 from .errors import ExportError
-from .graphs import draws
+from .graphs import draws, place_in_trace, place_of_node
 from .inputs import Input
 from .losses import Loss, draw_targets
 
 FORMAT = 1  # of the manifest
 LATER_FORMAT = 2  # with auxiliary losses, a loss function, or several inputs
 SCHEMA = 8  # the version of torch.export's documents that DBench reads
+LARGEST = 2**32 - 2  # bytes of a file that DBench reads
 
 
 def tied(module: nn.Module) -> list[list[str]]:
@@ -99,8 +104,10 @@ def write(file: Path, programs: dict[str, ExportedProgram], described: dict[str,
     """Write the file. `entries` are stored in addition to those of torch.export."""
     if sys.byteorder != "little":
         raise ExportError("this machine stores numbers big-endian: export on another one")
+    _check_size(sum(each.untyped_storage().nbytes()
+                    for each in programs["train"].state_dict.values()))
     both = file.with_name("both")
-    with warnings.catch_warnings(), both.open("wb") as stream:
+    with warnings.catch_warnings(), both.open("wb") as stream, _explained(programs):
         warnings.simplefilter("ignore")
         package_pt2(stream, exported_programs=dict(programs),
                     extra_files={"dbench.json": json.dumps(described)})
@@ -115,6 +122,35 @@ def write(file: Path, programs: dict[str, ExportedProgram], described: dict[str,
         for name, each in entries.items():
             target.writestr(zipfile.ZipInfo(f"{root}/{name}"), each)  # without a date
     both.unlink()
+    _check_size(file.stat().st_size)
+
+
+def _check_size(size: int) -> None:
+    if size > LARGEST:
+        raise ExportError(f"the file would have {size / 2**30:.1f} GiB, but DBench reads less than "
+                          "4 GiB: export a model with fewer parameters or smaller buffers")
+
+
+@contextmanager
+def _explained(programs: dict[str, ExportedProgram]) -> Iterator[None]:
+    """Turn PyTorch's errors about operators that it cannot write, or not read, into ExportError."""
+    try:
+        yield
+    except SerializeError as error:
+        text = str(error)
+        name = re.search(r"serializing node (\w+) in graph", text)
+        found = [node for program in programs.values() for node in program.graph.nodes
+                 if name is not None and node.name == name[1]]
+        written = re.search(r"target='([^']+)'.*?'stack_trace': [\"'](.*?)[\"'], '", text)
+        target, place = "an operator", ""
+        if found:
+            target, place = found[0].target, place_of_node(found[0])
+        elif written is not None:
+            target, place = written[1], place_in_trace(written[2].replace("\\n", "\n"))
+        raise ExportError(
+            f"{place or 'forward()'}: PyTorch cannot store {getattr(target, '__name__', target)} "
+            "as it is called here: write the line in another way, such as torch.rand_like(x) for "
+            "torch.empty_like(x).uniform_(), or n // 2 for math.floor(n / 2)") from error
 
 
 def _share_weights(source: zipfile.ZipFile, target: zipfile.ZipFile, root: str) -> None:
@@ -138,6 +174,6 @@ def _share_weights(source: zipfile.ZipFile, target: zipfile.ZipFile, root: str) 
 
 def read(file: Path) -> dict[str, ExportedProgram]:
     """Return the programs of a file that `write` has written."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _explained({}):
         warnings.simplefilter("ignore")
         return load_pt2(str(file)).exported_programs

@@ -131,6 +131,7 @@ def export(chosen: argparse.Namespace) -> str:
         raise ExportError(f"Python cannot import torch ({error}): run dbench-export in an "
                           "environment with PyTorch: pip install -e 'export[torch]'") from error
     from . import archive, graphs, inputs, losses, outputs, refusals, sources, verification
+    from .changes import check_changes
 
     output, own = Path(chosen.output), has_own_loss(chosen)
     torch.set_num_threads(1)  # sums of several threads may differ from run to run
@@ -156,6 +157,7 @@ def export(chosen: argparse.Namespace) -> str:
     outputs.check_rows(module, sample, graphs.BATCH, loss)
     unused = refusals.check_training(module, sample, loss)
     programs = graphs.export_graphs(module, example)
+    check_changes(programs)
     outputs.check_growth(programs["train"])
     if own:
         programs["loss"] = graphs.export_loss(

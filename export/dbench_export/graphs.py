@@ -3,6 +3,7 @@
 import contextlib
 import io
 import logging
+import operator
 import os
 import re
 import warnings
@@ -68,6 +69,12 @@ def _explain(error: Exception, fixed: list[str]) -> str:
                 "with torch.where(condition, a, b), or decide by shapes or self.training")
     if re.search(r"Constraints violated|specialized it to be a constant|marked batch as dynamic",
                  text):
+        advice = re.findall(r"^  (\w+ = .*)$", text.partition("Suggested fixes:")[2], re.M)
+        if "specialized it" not in text and any(not re.fullmatch(r"\w+ = \d+", each)
+                                                for each in advice):
+            return (f"{place or 'forward()'}: the code accepts only some sizes of a batch (PyTorch "
+                    f"says {'; '.join(advice)}), but DBench calls the model with every size from "
+                    "1: let no if, assert or view() depend on x.shape[0]")
         return (f"{(fixed or [place])[0] or 'forward()'}: the code fixes the batch size to that of "
                 "the example: take it from x.shape[0], or let view() and reshape() find it by -1")
     if "numpy" in text.lower() or "non-Tensor" in text:
@@ -114,8 +121,12 @@ def _watch_sizes(places: list[str]) -> Iterator[None]:
 
 def place_of_node(node: Any) -> str:
     """Return the line of the user's code that made a node of a graph."""
-    lines = re.findall(r'File "([^"]+)", line (\d+), in [^\n]*\n\s+([^\n]+)',
-                       (getattr(node, "meta", None) or {}).get("stack_trace") or "")
+    return place_in_trace((getattr(node, "meta", None) or {}).get("stack_trace") or "")
+
+
+def place_in_trace(trace: str) -> str:
+    """Return the innermost line of the user's code in a stack trace."""
+    lines = re.findall(r'File "([^"]+)", line (\d+), in [^\n]*\n\s+([^\n]+)', trace)
     lines = [line for line in lines if os.path.isfile(line[0])]  # not <code that torch made>
     if not lines:
         return ""
@@ -124,8 +135,22 @@ def place_of_node(node: Any) -> str:
     return f"{os.path.relpath(file)}:{number} ({code.strip()})"
 
 
+def _place(module: Any, node: torch.fx.Node) -> str:
+    """Return the line of the user's code that made a node, or the first node of its region."""
+    inside = [each for argument in node.all_input_nodes if argument.op == "get_attr"
+              for each in getattr(getattr(module, str(argument.target)), "graph", None).nodes]
+    return next(filter(None, map(place_of_node, [node, *inside])), "")
+
+
+def _runs(node: torch.fx.Node, kind: str) -> bool:
+    """Return whether DBench runs a higher-order operator: regions without gradients or autocast."""
+    return kind == "wrap_with_set_grad_enabled" or (kind == "wrap_with_autocast"
+                                                    and node.args[2] is False)
+
+
 def _check(program: ExportedProgram) -> None:
-    """Raise ExportError if the graph has an operator that DBench cannot run."""
+    """Raise ExportError if the graph has an operator that DBench cannot run. Otherwise make it one
+    that PyTorch can read again."""
     for module in program.graph_module.modules():
         for node in getattr(getattr(module, "graph", None), "nodes", ()):
             name = str(node.target)
@@ -133,13 +158,45 @@ def _check(program: ExportedProgram) -> None:
             kind = getattr(node.target, "__name__", name)
             if node.op != "call_function":
                 continue
-            place = place_of_node(node) or "forward()"
+            place = _place(module, node) or "forward()"
             if kind.split(".")[0] in _CONTROL and operator == "higher_order":
                 raise ExportError(f"{place}: the operator {kind} holds control flow, which DBench "
                                   "does not run: choose with torch.where, or write the loop out")
+            if kind == "wrap_with_autocast" and not _runs(node, kind):
+                raise ExportError(f"{place}: torch.autocast chooses the types of operators, which "
+                                  "DBench does itself: leave it out, and write \"compute\": "
+                                  "\"bfloat16\" in the spec")
+            if operator == "higher_order" and not _runs(node, kind):
+                raise ExportError(f"{place}: DBench cannot run the operator {kind}: write the line "
+                                  "with other operators of PyTorch")
             if operator is not None and operator not in _NAMESPACES:
                 raise ExportError(f"{place}: {name} is no operator of PyTorch itself, so that "
                                   "DBench does not have it: write it with operators of PyTorch")
+    _complete_regions(program.graph_module)
+
+
+def _complete_regions(module: torch.fx.GraphModule) -> None:
+    """Let every region return a tensor. PyTorch writes regions without results, such as those that
+    only change a buffer under torch.no_grad(), but does not read them."""
+    for node in list(module.graph.nodes):
+        if node.op != "call_function" or getattr(node.target, "namespace", "") != "higher_order":
+            continue
+        (region,) = [getattr(module, str(each.target)) for each in node.all_input_nodes
+                     if each.op == "get_attr"]
+        _complete_regions(region)
+        output = region.graph.output_node()
+        tensors = [each for each in region.graph.nodes if each.op == "call_function"
+                   and isinstance(each.meta.get("val"), torch.Tensor)]
+        if output.args[0] or not tensors:
+            continue
+        value = tensors[-1].meta["val"]
+        output.args, output.meta["val"] = ((tensors[-1],),), (value,)
+        node.meta["val"] = (value,)
+        with module.graph.inserting_after(node):
+            result = module.graph.call_function(operator.getitem, (node, 0))
+        result.meta["val"] = value
+        region.recompile()
+    module.recompile()
 
 
 def draws(program: ExportedProgram) -> list[str]:

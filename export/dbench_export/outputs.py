@@ -11,6 +11,7 @@ from .errors import ExportError, first_line, place_of
 from .graphs import place_of_node
 from .inputs import Input
 from .losses import Loss, Structure
+from .state import restored
 
 
 def leaves(value: Any, name: str = "") -> dict[str, torch.Tensor]:
@@ -124,12 +125,8 @@ def _keep_all(module: nn.Module, values: dict[bool, Any], wanted: str | None, lo
 def _outputs(module: nn.Module, sample: torch.Tensor, training: bool) -> Any:
     """Return what forward() returns. BatchNorm's statistics stay those of an unused module."""
     module.train(training)
-    state = {name: each.clone() for name, each in module.named_buffers()}
-    with torch.no_grad():
-        value = _run(module, sample)
-        for name, each in module.named_buffers():
-            each.copy_(state[name])
-    return value
+    with torch.no_grad(), restored(module):
+        return _run(module, sample)
 
 
 def check_rows(module: nn.Module, sample: Input, batch: int, loss: Loss) -> None:

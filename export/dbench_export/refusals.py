@@ -9,6 +9,7 @@ from .errors import ExportError, current_place, first_line
 from .inputs import Input
 from .losses import Loss, draw_targets
 from .outputs import tensors_of
+from .state import restored, same_bits, tensors_of_module
 
 
 def check_parameters(module: nn.Module) -> None:
@@ -36,11 +37,33 @@ def check_parameters(module: nn.Module) -> None:
         raise ExportError(f"{', '.join(frozen[:4])}: requires_grad is False for {len(frozen)} "
                           "parameters, but DBench trains all: store a fixed tensor with "
                           "self.register_buffer(name, tensor)")
+    _check_memory(named)
+
+
+def _check_memory(named: dict[str, nn.Parameter]) -> None:
+    """Raise ExportError if two parameters share elements, but are not one parameter."""
+    owners: dict[int, torch.Tensor] = {}  # the number of the parameter at each element, by storage
+    for number, (name, each) in enumerate(named.items(), 1):
+        storage = each.untyped_storage()
+        known = owners.setdefault(storage.data_ptr(), torch.zeros(
+            storage.nbytes() // each.element_size(), dtype=torch.int32))
+        own = known.as_strided(each.shape, each.stride(), each.storage_offset())
+        if own.any():
+            raise ExportError(f"{name}: it shares memory with {list(named)[int(own.max()) - 1]}, "
+                              "but DBench would train the two apart: assign the Parameter itself, "
+                              "as in self.b.weight = self.a.weight, and transpose or slice it in "
+                              "forward()")
+        own.fill_(number)
 
 
 def check_modules(module: nn.Module) -> None:
-    """Raise ExportError if a layer has sparse gradients."""
+    """Raise ExportError if a layer has sparse gradients, or a mean over all batches."""
     for name, each in module.named_modules():
+        if isinstance(each, nn.modules.batchnorm._NormBase) and each.momentum is None \
+                and each.track_running_stats:
+            raise ExportError(f"{name}: it is a {type(each).__name__} with momentum=None, which "
+                              "reads a counter of batches, but replicas hold real numbers: give it "
+                              "a momentum, such as 0.1")
         if getattr(each, "sparse", False) and isinstance(each, (nn.Embedding, nn.EmbeddingBag)):
             raise ExportError(f"{name}: it is an {type(each).__name__} with sparse=True, but "
                               "DBench exchanges dense gradients: write sparse=False")
@@ -67,61 +90,107 @@ def check_backward(loss: torch.Tensor) -> None:
 def check_evaluation(module: nn.Module, batch: torch.Tensor) -> None:
     """Raise ExportError if forward() draws random numbers or changes a buffer in eval()."""
     module.eval()
-    buffers = {name: each.clone() for name, each in module.named_buffers()}
-    before = torch.get_rng_state()
-    with torch.no_grad():
+    random = torch.get_rng_state()
+    with torch.no_grad(), restored(module) as before:
         module(batch)
-    if not torch.equal(before, torch.get_rng_state()):
-        with torch.no_grad(), _DrawPlace() as watch:
+        changed = _changed(module, before)
+    if not torch.equal(random, torch.get_rng_state()):
+        with torch.no_grad(), restored(module), _DrawPlace() as watch:
             module(batch)
         raise ExportError(f"{watch.place or 'forward()'}: it draws random numbers in eval(): give "
                           "functional.dropout training=self.training, and draw only if "
                           "self.training")
-    for name, each in module.named_buffers():
-        if not torch.equal(_bits(buffers[name]), _bits(each)):
-            raise ExportError(f"{name}: forward() changes this buffer in eval(): change it only if "
-                              "self.training")
+    _check_changed_parameters(module, changed, batch)
+    if changed:
+        raise ExportError(f"{changed[0]}: forward() changes this buffer in eval(): change it only "
+                          "if self.training")
 
 
-def _bits(tensor: torch.Tensor) -> torch.Tensor:
-    return torch.nan_to_num(tensor) if tensor.is_floating_point() else tensor
+def _changed(module: nn.Module, before: dict[str, torch.Tensor]) -> list[str]:
+    """Return the names of tensors that are no longer those of `before`."""
+    return [name for name, each in tensors_of_module(module).items()
+            if not same_bits(each, before[name])]
 
 
-class _DrawPlace(torch.utils._python_dispatch.TorchDispatchMode):
-    """Remembers the first line of the user's code that draws random numbers."""
+def _check_changed_parameters(module: nn.Module, changed: list[str], batch: torch.Tensor) -> None:
+    """Raise ExportError if a changed tensor is a parameter."""
+    parameters = dict(module.named_parameters())
+    for name in changed:
+        if name not in parameters:
+            continue
+        with restored(module), _ChangePlace(parameters[name]) as watch:
+            module(batch)
+        raise ExportError(f"{name}: forward() changes this parameter, at "
+                          f"{watch.place or 'a place that PyTorch hides'}, but only the optimizer "
+                          "may: compute a changed copy (nn.Embedding: leave max_norm out), or "
+                          "store the tensor with self.register_buffer(name, tensor)")
+
+
+class _Watch(torch.utils._python_dispatch.TorchDispatchMode):
+    """Remembers the first line of the user's code whose operator does something."""
 
     def __init__(self) -> None:
         super().__init__()
         self.place = ""
 
+    def found(self, function: Any) -> bool:
+        """Return whether the operator, which has just been computed, does it."""
+        raise NotImplementedError
+
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (),
                            kwargs: Any = None) -> Any:
-        if not self.place and torch.Tag.nondeterministic_seeded in function.tags:
+        result = function(*args, **(kwargs or {}))
+        if not self.place and self.found(function):
             self.place = current_place()
-        return function(*args, **(kwargs or {}))
+        return result
+
+
+class _DrawPlace(_Watch):
+    """Remembers the first line that draws random numbers."""
+
+    def found(self, function: Any) -> bool:
+        return torch.Tag.nondeterministic_seeded in function.tags
+
+
+class _ChangePlace(_Watch):
+    """Remembers the first line that changes a tensor."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        super().__init__()
+        self.tensor, self.before = tensor, tensor.detach().clone()
+
+    def found(self, function: Any) -> bool:
+        with torch.utils._python_dispatch._disable_current_modes():
+            return not same_bits(self.tensor, self.before)
 
 
 def check_training(module: nn.Module, sample: Input, loss_of: Loss) -> list[str]:
     """Raise ExportError if one step of training is not possible. Return the names of parameters
     without a gradient. The module has the same tensors afterwards."""
-    before = {name: each.detach().clone() for name, each in module.named_buffers()}
     module.train()
-    loss = loss_of(tensors_of(module(sample.draw(4, 1))),
-                   draw_targets(sample, 4, loss_of.classes, 1))
-    if loss.grad_fn is None:
-        raise ExportError("forward(): its loss does not depend on parameters: remove detach() "
-                          "and torch.no_grad()")
-    check_backward(loss)
-    try:
-        loss.backward()
-    except RuntimeError as error:
-        raise ExportError(f"forward(): PyTorch cannot compute its gradient ({first_line(error)}): "
-                          "replace operations in place, such as add_, by add") from error
-    gradients = {name: each.grad for name, each in module.named_parameters()}
-    module.zero_grad(set_to_none=True)
-    with torch.no_grad():
-        for name, each in module.named_buffers():
-            each.copy_(before[name])
+    batch = sample.draw(4, 1)
+    with restored(module) as before:
+        loss = loss_of(tensors_of(module(batch)), draw_targets(sample, 4, loss_of.classes, 1))
+        changed = _changed(module, before)
+        _check_changed_parameters(module, changed, batch)
+        if loss.grad_fn is None:
+            raise ExportError("forward(): its loss does not depend on parameters: remove detach() "
+                              "and torch.no_grad()")
+        check_backward(loss)
+        try:
+            loss.backward()
+        except RuntimeError as error:
+            raise ExportError("forward(): PyTorch cannot compute its gradient "
+                              f"({first_line(error)}): replace operations in place, such as add_, "
+                              "by add") from error
+        gradients = {name: each.grad for name, each in module.named_parameters()}
+        module.zero_grad(set_to_none=True)
+    for name in changed:
+        dtype = before[name].dtype
+        if dtype.is_floating_point and dtype != torch.float32:
+            raise ExportError(f"{name}: forward() changes this buffer of {dtype}, but replicas "
+                              "hold what changes in the type of the run (the spec's `precision`): "
+                              "make it a buffer of torch.float32")
     sparse = [name for name, each in gradients.items() if each is not None and each.is_sparse]
     if sparse:
         raise ExportError(f"{sparse[0]}: its gradient is sparse, but DBench exchanges dense "

@@ -20,6 +20,7 @@ from .graphs import place_of_node
 from .inputs import Input
 from .losses import Loss, Outputs, draw_targets
 from .outputs import tensors_of
+from .state import restored
 
 SEED, BATCH = 1, 3
 ROUNDING = 1e-5  # the largest relative difference of float32 numbers that rounding explains
@@ -65,8 +66,6 @@ def measure(forward: Forward, parameters: dict[str, torch.Tensor],
 def measure_module(module: nn.Module, sample: Input, loss: Loss) -> Numbers:
     """Return the numbers of the user's module. The module has the same tensors afterwards."""
     parameters, buffers = dict(module.named_parameters()), dict(module.named_buffers())
-    held = {**parameters, **buffers}
-    before = {name: each.detach().clone() for name, each in held.items()}
 
     def forward(training: bool, inputs: torch.Tensor) -> Outputs:
         module.train(training)
@@ -77,15 +76,11 @@ def measure_module(module: nn.Module, sample: Input, loss: Loss) -> Numbers:
                               f"{len(inputs)} ({first_line(error)}): it must accept batches of "
                               "every size") from error
 
-    try:
+    with restored(module):
         numbers = measure(forward, parameters, buffers, sample, loss, loss.classes)
         numbers.buffers = {name: each.clone() for name, each in buffers.items()}
-        return numbers
-    finally:
         module.zero_grad(set_to_none=True)
-        with torch.no_grad():
-            for name, each in held.items():
-                each.copy_(before[name])
+    return numbers
 
 
 class Graphs:
@@ -180,8 +175,8 @@ def compare(module: nn.Module, expected: Numbers, programs: dict[str, ExportedPr
     wrong = [name for name, each in changed.items() if each > ROUNDING]
     if wrong:
         raise ExportError(f"after one forward pass in train(), the buffers {_some(wrong)} of the "
-                          "graph differ from the module's: change buffers by operations in place, "
-                          "such as self.count.add_(1)")
+                          "graph differ from the module's: change float32 buffers, by operations "
+                          "in place, such as self.mean.lerp_(new, 0.1)")
     return max(largest, *distances.values(), *changed.values())
 
 
@@ -269,15 +264,13 @@ def _first_difference(module: nn.Module, programs: dict[str, ExportedProgram], s
     mode = "train()" if training else "eval()"
     graphs = Graphs(programs)
     inputs = sample.draw(batch, SEED)
-    held = {name: each.detach().clone() for name, each in module.state_dict().items()}
     records = []
     for recorder, run in ((_Recorder(), module.train(training)),
                           (_Recorder(graphs), lambda given: graphs.forward(training, given))):
         torch.manual_seed(SEED)
-        with recorder:
+        with restored(module), recorder:
             run(inputs.clone())
         records.append(recorder.calls)
-    module.load_state_dict(held)
     eager, graph = records
     at = 0
     for call in graph:

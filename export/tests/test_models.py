@@ -83,6 +83,26 @@ class make(nn.Module):
         y = self.fc(x)
         return {"hidden": [x, y.exp()], "scores": {"last": y}}
 """
+BUFFERS = """
+class make(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc, self.norm = nn.Linear(20, 10), nn.BatchNorm1d(20)
+        self.register_buffer("mean", torch.zeros(20))
+        self.register_buffer("ready", torch.tensor(False))
+        self.register_buffer("mask", torch.ones(1, 1).expand(4, 20))
+        halves = torch.ones(20).split(10)  # disjoint parts of one memory
+        self.first, self.second = (nn.Parameter(half) for half in halves)
+
+    def forward(self, x):
+        x = self.norm(self.norm(x)) * self.mask[0] * torch.cat([self.first, self.second])
+        if self.training:
+            with torch.no_grad():
+                self.mean.mul_(0.9).add_(x.mean(0))
+            self.ready.fill_(True)
+            return self.fc(x)
+        return self.fc(x - self.mean)
+"""
 SEQUENTIAL = "make = lambda: nn.Sequential(%s)"
 IMAGE, FEATURES, TOKENS = "float32[3,8,8]", "float32[20]", "int64[12]"
 CASES = {
@@ -99,6 +119,7 @@ CASES = {
     "values": (SEQUENTIAL % "nn.Linear(20, 16), nn.Tanh(), nn.Linear(16, 1)", FEATURES, None, []),
     "values without a dimension": (SEQUENTIAL % "nn.Linear(20, 1), nn.Flatten(0)", FEATURES, None,
                                    []),
+    "buffers": (BUFFERS, FEATURES, 10, []),
     "an object": ("make = nn.Linear(20, 10)", FEATURES, 10, []),
     "auxiliary": (AUXILIARY, FEATURES, 10, ["--logits", "0"]),
     "named": (NAMED, FEATURES, 10, ["--logits", "scores.last"]),

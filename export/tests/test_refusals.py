@@ -63,6 +63,46 @@ CASES = {
     "buffer in eval": (module("self.count.add_(1)\nreturn self.fc(x)",
                               "self.register_buffer('count', torch.zeros(1))"), FEATURES,
                        ["count: forward() changes this buffer in eval()"]),
+    "two parameters in one memory": (
+        module("return self.fc(self.a(self.b(x)))",
+               "self.a, self.b = nn.Linear(20, 20), nn.Linear(20, 20)\n"
+               "self.b.weight = nn.Parameter(self.a.weight.t())"), FEATURES,
+        ["b.weight: it shares memory with a.weight", "assign the Parameter itself"]),
+    "a changed buffer of float64": (
+        module("if self.training:\n    self.m.mul_(0.9)\nreturn self.fc(x + self.m.float())",
+               "self.register_buffer('m', torch.ones(20, dtype=torch.float64))"), FEATURES,
+        ["m: forward() changes this buffer of torch.float64", "buffer of torch.float32"]),
+    "a counter that is read": (
+        module("if self.training:\n    self.n.add_(1)\nreturn self.fc(x) / (1 + self.n)",
+               "self.register_buffer('n', torch.tensor(0))"), FEATURES,
+        ["self.n.add_(1)", "buffer n of torch.int64", "torch.zeros(()) instead of"]),
+    "a counter that eval() reads": (
+        module("if self.training:\n    with torch.no_grad():\n        self.n.add_(1)\n"
+               "    return self.fc(x)\nreturn self.fc(x) / (1 + self.n)",
+               "self.register_buffer('n', torch.tensor(0))"), FEATURES,
+        ["self.n.add_(1)", "buffer n of torch.int64", "torch.zeros(()) instead of"]),
+    "a mean of all batches": (
+        module("return self.fc(self.norm(x))", "self.norm = nn.BatchNorm1d(20, momentum=None)"),
+        FEATURES, ["norm: it is a BatchNorm1d with momentum=None", "such as 0.1"]),
+    "a changed parameter": (
+        "make = lambda: nn.Sequential(nn.Embedding(50, 8, max_norm=0.1), nn.Linear(8, 50))", TOKENS,
+        ["0.weight: forward() changes this parameter", "leave max_norm out"]),
+    "a parameter that keeps its value": (
+        module("with torch.no_grad():\n    self.fc.bias.mul_(1.0)\nreturn self.fc(x)"), FEATURES,
+        ["self.fc.bias.mul_(1.0)", "it changes the parameter fc.bias"]),
+    "autocast": (
+        module("with torch.autocast('cpu', torch.bfloat16):\n    y = self.fc(x)\n"
+               "return y.float()"), FEATURES, ["y = self.fc(x)", '"compute": "bfloat16"']),
+    "no single sample": (
+        module("return self.fc(x) if x.shape[0] > 2 else self.fc(2 * x)"), FEATURES,
+        ["accepts only some sizes of a batch", "Dim('batch', min=3)"]),
+    "a number that PyTorch does not store": (
+        module("return self.fc(x) + math.floor(x.shape[0] / 2)"), FEATURES,
+        ["math.floor(x.shape[0] / 2)", "PyTorch cannot store floor", "n // 2"]),
+    "an operator that PyTorch does not read": (
+        module("if self.training:\n    x = x + torch.empty_like(x).uniform_()\n"
+               "return self.fc(x)"), FEATURES,
+        ["torch.empty_like(x).uniform_()", "aten.uniform_.default", "torch.rand_like(x)"]),
     "random of Python": (module("return self.fc(x) * random.random()"), FEATURES,
                          ["random.random()", "aten.mul.Tensor is the first operator"]),
     "state of Python": (module("self.calls += 1\nreturn self.fc(x) * self.calls", "self.calls = 0"),
@@ -158,6 +198,14 @@ def test_unforeseen_errors_end_with_status_2(exporter, monkeypatch, error, said)
     monkeypatch.setattr(archive, "write", fail)
     assert said in exporter("mine.py:make", *FEATURES, expect=2)
     assert not list(exporter.folder.glob("*.pt2"))
+
+
+def test_a_file_of_4_gib_is_not_stored(exporter, monkeypatch):
+    from dbench_export import archive
+    exporter.write(module("return self.fc(x)"))
+    for largest in (800, 1000):  # less than the weights, and less than the file
+        monkeypatch.setattr(archive, "LARGEST", largest)
+        assert "DBench reads less than 4 GiB" in exporter("mine.py:make", *FEATURES, expect=2)
 
 
 def test_a_file_that_differs_from_the_module_is_not_stored(exporter, monkeypatch):

@@ -31,6 +31,12 @@ std::optional<torch::ScalarType> scalar_type_of(int64_t number) {
             return torch::kFloat32;
         case 8:
             return torch::kFloat64;
+        case 9:
+            return torch::kComplexHalf;
+        case 10:
+            return torch::kComplexFloat;
+        case 11:
+            return torch::kComplexDouble;
         case 12:
             return torch::kBool;
         case 13:
@@ -58,9 +64,11 @@ std::optional<at::MemoryFormat> memory_format_of(int64_t number) {
 /// A number as the tensor that Python makes of it: it does not decide the type of a result.
 torch::Tensor as_tensor(const IValue& number) {
     const c10::Scalar scalar = number.toScalar();
-    torch::Tensor tensor = at::scalar_tensor(
-        scalar,
-        number.isDouble() ? torch::kFloat64 : (number.isBool() ? torch::kBool : torch::kInt64));
+    const torch::ScalarType type = number.isDouble()          ? torch::kFloat64
+                                   : number.isComplexDouble() ? torch::kComplexDouble
+                                   : number.isBool()          ? torch::kBool
+                                                              : torch::kInt64;
+    torch::Tensor tensor = at::scalar_tensor(scalar, type);
     tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
     return tensor;
 }
@@ -72,6 +80,7 @@ void set_number(Operand& out, const ExportedArgument& found, int64_t number, con
         if (!type) refuse();
         out.constant = static_cast<int64_t>(*type);
         out.real_type = *type == torch::kFloat32;
+        out.complex_type = *type == torch::kComplexFloat;
     } else if (found.kind == ConstantKind::memory_format) {
         const auto format = memory_format_of(number);
         if (!format) refuse();
@@ -116,8 +125,9 @@ void fill_list(Operand& out, const ExportedArgument& found, const c10::Type& ele
     } else if (kind == c10::TypeKind::FloatType) {
         c10::List<double> list;
         for (const ExportedItem& item : items) {
-            if (slots || !constant_of(item).isScalar()) refuse();
-            list.push_back(constant_of(item).toScalar().toDouble());
+            const IValue number = constant_of(item);
+            if (slots || !number.isScalar() || number.isComplexDouble()) refuse();
+            list.push_back(number.toScalar().toDouble());
         }
         out.constant = list;
     } else if (kind == c10::TypeKind::BoolType) {
@@ -139,6 +149,9 @@ bool is_slot(const ExportedItem& item) { return std::holds_alternative<Slot>(ite
 IValue constant_of(const ExportedItem& item) {
     if (const auto* value = std::get_if<int64_t>(&item)) return *value;
     if (const auto* value = std::get_if<double>(&item)) return *value;
+    if (const auto* value = std::get_if<std::complex<double>>(&item)) {
+        return c10::complex<double>(*value);
+    }
     if (const auto* value = std::get_if<bool>(&item)) return *value;
     if (const auto* value = std::get_if<std::string>(&item)) return *value;
     return {};

@@ -27,8 +27,9 @@ struct Operand {
     Form form = Form::constant;
     c10::IValue constant;
     std::vector<ExportedItem> items;
-    bool real_type = false;  ///< The constant is the type float32, for which a run has its own.
-    bool place = false;      ///< The constant is a device.
+    bool real_type = false;     ///< The constant is the type float32, for which a run has its own.
+    bool complex_type = false;  ///< The constant is complex64, its type of complex numbers.
+    bool place = false;         ///< The constant is a device.
 };
 
 /// True if the item is a value of the graph, not a constant.

@@ -1,5 +1,6 @@
 #include "train/models/exported/exported_loss.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "base/error.hpp"
@@ -21,22 +22,31 @@ ExportedLoss::ExportedLoss(const ExportedFile& file) : file_(file) {
         refuse_export(where, "uses an operator that this program's LibTorch does not have (" +
                                  function_->facts().unknown.front() + ")");
     }
-    if (function_->facts().draws) refuse_export(where, "draws random numbers");
+    if (function_->facts().draws) {
+        refuse_model(where, "draws random numbers", "draw them in forward(), and return them");
+    }
     if (file.loss->most_batch && *file.loss->most_batch == file.loss->least_batch) {
         refuse_export(where, "accepts only batches of " + std::to_string(file.loss->least_batch) +
                                  " samples (torch.export has fixed the first dimension)");
     }
     for (const ExportedInput& input : file.loss->inputs) {
         if (input.kind == ExportedInput::Kind::parameter) {
-            refuse_export(where, "has the parameter " + input.name + ", which nothing trains");
+            refuse_model(where, "has the parameter " + input.name + ", which nothing trains",
+                         "move it into the model");
         }
         if (input.kind == ExportedInput::Kind::user) continue;
         constants_.add(file.tensor_of(*file.loss, input));
     }
+    require_constants();
+}
+
+/// Throws UserError if the user's function changes a constant.
+void ExportedLoss::require_constants() const {
+    const ExportedGraph& graph = *file_.loss;
     for (const size_t k : function_->facts().written) {
-        if (file.loss->inputs[k].kind != ExportedInput::Kind::user) {
-            refuse_export(where, "changes the constant " + file.loss->inputs[k].name);
-        }
+        if (graph.inputs[k].kind == ExportedInput::Kind::user) continue;
+        refuse_model(graph.where, "changes the constant " + graph.inputs[k].name,
+                     "change a copy of it");
     }
 }
 
@@ -121,18 +131,49 @@ void ExportedLoss::learn(const Results& results) {
     }
 }
 
-/// Calls the user's function once, with targets of zero. Returns how many numbers it computes for
-/// each sample, or 0 if it computes one number for the batch.
+/// Targets of a few samples: different classes, and different numbers from 0 on.
+struct ExportedLoss::Targets {
+    std::vector<int64_t> labels;
+    std::vector<float> values;
+    int64_t terms;  ///< Labels of each sample.
+    bool classes;
+
+    Targets(const ExportManifest& manifest, int64_t samples)
+        : terms(manifest.input == ExportManifest::Input::tokens ? manifest.shape.at(0) : 1),
+          classes(manifest.classes > 0) {
+        for (int64_t k = 0; classes && k < samples * terms; ++k) {
+            labels.push_back(k / terms % manifest.classes);
+        }
+        for (int64_t k = 0; k < samples; ++k) values.push_back(0.5F * static_cast<float>(k));
+    }
+
+    data::Batch batch(int64_t samples) const {
+        data::Batch all;
+        all.count = samples;
+        all.terms = samples * terms;
+        if (classes) all.labels = labels.data();
+        all.targets = values.data();
+        return all;
+    }
+
+    /// Gives the last sample the targets of the first one.
+    void repeat_first() {
+        if (classes) std::copy_n(labels.begin(), terms, labels.end() - terms);
+        values.back() = values.front();
+    }
+};
+
+/// Calls the user's function once. Returns how many numbers it computes for each sample, or 0 if it
+/// computes one number for the batch.
 int64_t ExportedLoss::try_function(const torch::Tensor& output, int64_t samples) {
-    const bool tokens = file_.manifest.input == ExportManifest::Input::tokens;
-    data::Batch zeros;
-    zeros.count = samples;
-    zeros.terms = samples * (tokens ? file_.manifest.shape.at(0) : 1);
-    const std::vector<int64_t> labels(static_cast<size_t>(zeros.terms));
-    const std::vector<float> targets(static_cast<size_t>(samples));
-    if (file_.manifest.classes > 0) zeros.labels = labels.data();
-    zeros.targets = targets.data();
-    const torch::Tensor value = evaluate(output, zeros);
+    const Targets targets(file_.manifest, samples);
+    const data::Batch batch = targets.batch(samples);
+    if (function_->facts().changes) {
+        function_->find_writes(inputs_of(output.clone(), batch), output.scalar_type(),
+                               output.device());
+        require_constants();
+    }
+    const torch::Tensor value = evaluate(output, batch);
     if (!value.is_floating_point()) refuse_export(file_.loss->where, "returns whole numbers");
     if (value.dim() > 0 && (value.numel() == 0 || value.size(0) % samples != 0)) {
         refuse_export(file_.loss->where, "returns neither one number nor one for each sample");
@@ -141,7 +182,7 @@ int64_t ExportedLoss::try_function(const torch::Tensor& output, int64_t samples)
         obstacle_ = "the loss function of the exported model returns one number for a batch";
         return 0;
     }
-    if (mixes_samples(output, zeros)) {
+    if (mixes_samples(output, targets)) {
         obstacle_ =
             "the loss function of the exported model computes the loss of a sample from others, "
             "too";
@@ -149,30 +190,44 @@ int64_t ExportedLoss::try_function(const torch::Tensor& output, int64_t samples)
     return value.numel() / samples;
 }
 
-/// Tries whether the loss of the first sample changes with the outputs of the last one, as in
-/// contrastive losses. The replicas' samples must then stay apart.
-bool ExportedLoss::mixes_samples(const torch::Tensor& output, const data::Batch& batch) const {
-    const int64_t width = output.size(1), last = batch.count - 1;
+/// Tries whether the losses of the first samples change if the last sample is left out, or gets
+/// other outputs or targets, as in contrastive losses and in means over the samples of a class. The
+/// replicas' samples must then stay apart.
+bool ExportedLoss::mixes_samples(const torch::Tensor& output, const Targets& targets) const {
+    const int64_t width = output.size(1), samples = output.size(0), first = samples - 1;
+    Targets repeated = targets;
+    repeated.repeat_first();
     // Numbers between 0 and 1, all different.
     const torch::Tensor ramp =
         torch::arange(1, width + 1, output.options()) / static_cast<double>(width + 1);
-    const auto first_loss = [&](const torch::Tensor& outputs) {
-        const torch::Tensor losses = evaluate(outputs, batch);
-        return losses.narrow(0, 0, losses.size(0) / batch.count);
+    const auto losses_of_first = [&](const torch::Tensor& outputs, const Targets& given) {
+        const torch::Tensor losses = evaluate(outputs, given.batch(outputs.size(0))).flatten();
+        return losses.narrow(0, 0, losses.size(0) / outputs.size(0) * first);
     };
-    const auto changes = [&](const torch::Tensor& outputs, const torch::Tensor& row) {
+    const auto mixes = [&](const torch::Tensor& outputs, const torch::Tensor& row) {
         torch::Tensor others = outputs.clone();
-        others[last].copy_(row);
-        return !torch::allclose(first_loss(outputs), first_loss(others), 1e-4, 1e-6,
-                                /*equal_nan=*/true);
+        others[first].copy_(row);
+        const torch::Tensor alone = losses_of_first(outputs.narrow(0, 0, first), targets);
+        const auto changes = [&](const torch::Tensor& losses) {
+            return alone.sizes() != losses.sizes() ||
+                   !torch::allclose(alone, losses, 1e-4, 1e-6, /*equal_nan=*/true);
+        };
+        return changes(losses_of_first(outputs, targets)) ||
+               changes(losses_of_first(others, targets)) ||
+               changes(losses_of_first(outputs, repeated)) ||
+               changes(losses_of_first(others, repeated));
     };
     try {
-        if (changes(output, output[last] * ramp)) return true;
-        const torch::Tensor moved = output + ramp;  // The outputs of the trial may be zeros.
-        return changes(moved, moved[last] + ramp.flip(0));
+        if (mixes(output, output[first] * ramp)) return true;
     } catch (const base::UserError&) {
-        // The loss function refuses these inputs; it may require probabilities, for example.
-        return false;
+        return true;  // The loss function may need other batches than these.
+    }
+    try {
+        // The outputs of the trial may be zeros.
+        return mixes(output + ramp, output[first] + ramp + ramp.flip(0));
+    } catch (const base::UserError&) {
+        // The function may require probabilities. Those of the first trial then decide.
+        return !output.all().item<bool>();
     }
 }
 
@@ -240,8 +295,9 @@ torch::Tensor ExportedLoss::auxiliary(const Model& model, size_t k, const torch:
     return torch::mse_loss(plain(value), target_tensor(batch, value.device()));
 }
 
-/// Calls the user's function.
-torch::Tensor ExportedLoss::evaluate(const torch::Tensor& output, const data::Batch& batch) const {
+/// Returns the inputs of the user's function.
+std::vector<torch::Tensor> ExportedLoss::inputs_of(const torch::Tensor& output,
+                                                   const data::Batch& batch) const {
     std::vector<torch::Tensor> given = unpack(output);
     const torch::Tensor targets =
         file_.manifest.classes > 0
@@ -265,7 +321,12 @@ torch::Tensor ExportedLoss::evaluate(const torch::Tensor& output, const data::Ba
         }
         inputs.push_back(constants[constant++]);
     }
-    return function_->run(std::move(inputs), {0}, output.scalar_type(), output.device(),
+    return inputs;
+}
+
+/// Calls the user's function.
+torch::Tensor ExportedLoss::evaluate(const torch::Tensor& output, const data::Batch& batch) const {
+    return function_->run(inputs_of(output, batch), {0}, output.scalar_type(), output.device(),
                           nullptr)[0];
 }
 

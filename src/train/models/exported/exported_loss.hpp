@@ -72,7 +72,11 @@ private:
     std::vector<Part> parts_of(const std::vector<torch::Tensor>& trained,
                                const std::vector<torch::Tensor>& evaluated, int64_t samples) const;
     int64_t try_function(const torch::Tensor& output, int64_t samples);
-    bool mixes_samples(const torch::Tensor& output, const data::Batch& batch) const;
+    struct Targets;
+    void require_constants() const;
+    bool mixes_samples(const torch::Tensor& output, const Targets& targets) const;
+    std::vector<torch::Tensor> inputs_of(const torch::Tensor& output,
+                                         const data::Batch& batch) const;
     torch::Tensor evaluate(const torch::Tensor& output, const data::Batch& batch) const;
 
     const ExportedFile& file_;

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <tuple>
+#include <set>
 
 #include "base/error.hpp"
 #include "base/json.hpp"
@@ -15,6 +15,7 @@
 #include "train/models/exported/fields.hpp"
 #include "train/models/exported/file.hpp"
 #include "train/models/exported/interpreter.hpp"
+#include "train/models/exported/plan.hpp"
 
 namespace dbench::train {
 namespace {
@@ -38,15 +39,39 @@ struct Binding {
 
 constexpr int64_t kTriedSamples = 2;
 
-using TensorKey = std::tuple<std::string, int64_t, std::vector<int64_t>, std::vector<int64_t>>;
+/// Returns the buffers that no graph reads. Real numbers are among them only if they count, because
+/// other statistics are results of a run.
+std::set<std::string> unread_buffers(const ExportedFile& file) {
+    std::map<std::string, BufferUse> uses = buffer_uses(file.train);
+    for (const auto& [name, use] : buffer_uses(file.eval)) {
+        BufferUse& all = uses[name];
+        all.read = all.read || use.read;
+        all.counts = all.counts && use.counts;
+    }
+    std::set<std::string> unread;
+    for (const ExportedGraph* graph : {&file.train, &file.eval}) {
+        for (const ExportedInput& input : graph->inputs) {
+            if (input.kind != ExportedInput::Kind::buffer) continue;
+            const BufferUse& use = uses.at(input.name);
+            const bool real = is_real(file.tensor_of(*graph, input).type);
+            if (!use.read && (use.counts || !real)) unread.insert(input.name);
+        }
+    }
+    return unread;
+}
 
 class ExportedModel : public Model {
 public:
     ExportedModel(ExportedFile file, MemoryFormat format, const ModelContext& context)
-        : file_(std::move(file)), train_(file_.train), eval_(file_.eval), loss_(file_) {
+        : file_(std::move(file)),
+          train_(file_.train, unread_buffers(file_)),
+          eval_(file_.eval, unread_buffers(file_)),
+          loss_(file_) {
         require_operators();
         require_data(context);
         require_batches();
+        find_writes(context, file_.train, train_);
+        find_writes(context, file_.eval, eval_);
         declare_parameters();
         declare_buffers();
         bind(file_.train, train_bindings_);
@@ -55,9 +80,10 @@ public:
         declaration_.fixed_start = true;
         declaration_.own_loss = loss_.own();
         if (eval_.facts().draws) {
-            refuse_export(file_.eval.where,
-                          "draws random numbers (results of an evaluation would not follow from "
-                          "the parameters; use dropout modules, which model.eval() switches off)");
+            refuse_model(file_.eval.where,
+                         "draws random numbers (results of an evaluation would not follow from "
+                         "the parameters)",
+                         "use dropout modules, which model.eval() switches off");
         }
         if (format == MemoryFormat::channels_last ||
             (format == MemoryFormat::automatic && suits_channels_last(context))) {
@@ -231,6 +257,30 @@ private:
                               ": choose other batch sizes, or export the model again");
     }
 
+    /// Finds the inputs that a graph changes, on samples of zeros and copies of all tensors.
+    void find_writes(const ModelContext& context, const ExportedGraph& graph,
+                     Interpreter& interpreter) const {
+        if (!interpreter.facts().changes) return;
+        const torch::NoGradGuard no_grad;
+        std::vector<torch::Tensor> inputs;
+        for (const ExportedInput& input : graph.inputs) {
+            if (input.kind == ExportedInput::Kind::user) {
+                inputs.push_back(
+                    prepared(zero_samples(context, kTriedSamples), interpreter, inputs.size()));
+                continue;
+            }
+            const torch::Tensor values = view_of(file_.tensor_of(graph, input));
+            const bool row = input.kind == ExportedInput::Kind::parameter;
+            inputs.push_back(
+                values.to(row ? torch::kFloat32 : values.scalar_type(), false, /*copy=*/true));
+        }
+        try {
+            interpreter.find_writes(std::move(inputs), torch::kFloat32, torch::kCPU);
+        } catch (const base::UserError&) {
+            return;  // try_out gives the reason.
+        }
+    }
+
     /// Calls `use` with the graph, the number and the kind of each input.
     template <class Use>
     void each_input(Use use) const {
@@ -247,10 +297,11 @@ private:
         each_input([&](const ExportedInput& input, const GraphFacts& facts, size_t k) {
             if (facts.norms.contains(k)) norms.insert(input.name);
             if (input.kind == ExportedInput::Kind::parameter && facts.written.contains(k)) {
-                refuse("changes the parameter " + input.name + " in place");
+                refuse_model(file_.path, "changes the parameter " + input.name + " in place",
+                             "change a copy of it, or register it as a buffer");
             }
         });
-        std::map<TensorKey, size_t> known;
+        std::vector<ExportedTensor> known;  // by the number of the parameter
         for (const std::string& name : file_.parameters) {
             const ExportedTensor& tensor = file_.weights.at(name);
             if (!is_real(tensor.type)) refuse("has the parameter " + name + " of whole numbers");
@@ -258,15 +309,15 @@ private:
                 refuse("has the parameter " + name + " without elements");
             }
             if (!tensor.trains) {
-                refuse("has the frozen parameter " + name +
-                       " (requires_grad is False, but replicas train all parameters; register it "
-                       "as a buffer)");
+                refuse_model(file_.path,
+                             "has the frozen parameter " + name +
+                                 " (requires_grad is False, but replicas train all parameters)",
+                             "register it as a buffer");
             }
-            const auto [at, fresh] = known.emplace(
-                TensorKey{tensor.payload, tensor.offset, tensor.sizes, tensor.strides},
-                declaration_.parameters.size());
-            parameters_[name] = at->second;
-            if (!fresh) continue;
+            const auto found = std::ranges::find(known, tensor);
+            parameters_[name] = static_cast<size_t>(found - known.begin());
+            if (found != known.end()) continue;
+            known.push_back(tensor);
             const bool bias = tensor.sizes.size() < 2 && name.ends_with("bias");
             const arena::TensorKind kind = norms.contains(name) ? arena::TensorKind::norm
                                            : bias               ? arena::TensorKind::bias
@@ -280,20 +331,28 @@ private:
     void declare_buffers() {
         const ExportedGraph& graph = file_.train;
         const GraphFacts& facts = train_.facts();
-        for (size_t k = 0; k < file_.eval.inputs.size(); ++k) {
-            if (file_.eval.inputs[k].kind == ExportedInput::Kind::buffer &&
-                eval_.facts().written.contains(k)) {
-                refuse("changes the buffer " + file_.eval.inputs[k].name + " in evaluation");
+        each_input([&](const ExportedInput& input, const GraphFacts& own, size_t k) {
+            if (!own.written.contains(k)) return;
+            if (input.kind == ExportedInput::Kind::constant) {
+                refuse_model(file_.path, "changes the constant " + input.name,
+                             "register it as a buffer");
             }
-        }
+            if (input.kind == ExportedInput::Kind::buffer && &own == &eval_.facts()) {
+                refuse_model(file_.path, "changes the buffer " + input.name + " in evaluation",
+                             "change it only if self.training");
+            }
+        });
         const auto add = [&](size_t k, bool variance, double momentum) {
             const ExportedInput& input = graph.inputs[k];
             if (input.kind != ExportedInput::Kind::buffer || buffers_.contains(input.name)) return;
             const ExportedTensor& tensor = file_.tensor_of(graph, input);
             if (!is_real(tensor.type)) {
-                refuse("changes the buffer " + input.name +
-                       " of whole numbers and reads it again, but the state of a replica is real "
-                       "numbers (BatchNorm needs a momentum that is not None)");
+                refuse_model(file_.path,
+                             "changes the buffer " + input.name +
+                                 " of whole numbers and reads it again, but the state of a replica "
+                                 "is real numbers",
+                             "make it a float32 buffer, such as torch.zeros(()) instead of "
+                             "torch.tensor(0) (BatchNorm needs a momentum that is not None)");
             }
             buffers_[input.name] = declaration_.buffers.size();
             declaration_.buffer(
@@ -304,13 +363,7 @@ private:
             add(mean, false, momentum);
             add(variance, true, momentum);
         }
-        for (const size_t k : facts.written) {
-            if (graph.inputs[k].kind == ExportedInput::Kind::constant) {
-                refuse("changes the constant " + graph.inputs[k].name +
-                       " (register it as a buffer)");
-            }
-            add(k, false, 0);
-        }
+        for (const size_t k : facts.written) add(k, false, 0);
     }
 
     void bind(const ExportedGraph& graph, std::vector<Binding>& bindings) {

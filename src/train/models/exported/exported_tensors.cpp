@@ -23,6 +23,12 @@ torch::ScalarType torch_type(ElementType type) {
             return torch::kFloat32;
         case ElementType::float64:
             return torch::kFloat64;
+        case ElementType::complex32:
+            return torch::kComplexHalf;
+        case ElementType::complex64:
+            return torch::kComplexFloat;
+        case ElementType::complex128:
+            return torch::kComplexDouble;
         case ElementType::boolean:
             return torch::kBool;
         case ElementType::bfloat16:
@@ -44,6 +50,9 @@ torch::Tensor view_of(const ExportedTensor& tensor) {
 }
 
 size_t ConstantTensors::add(const ExportedTensor& tensor) {
+    const auto found = std::ranges::find(sources_, tensor);
+    if (found != sources_.end()) return static_cast<size_t>(found - sources_.begin());
+    sources_.push_back(tensor);
     constants_.push_back(view_of(tensor).clone());
     return constants_.size() - 1;
 }
@@ -53,8 +62,10 @@ const std::vector<torch::Tensor>& ConstantTensors::on(torch::ScalarType type,
     std::vector<torch::Tensor>& all = prepared_[{type, place.str()}];
     for (size_t k = all.size(); k < constants_.size(); ++k) {
         const torch::Tensor& each = constants_[k];
-        const bool real = each.scalar_type() == torch::kFloat32;
-        all.push_back(each.to(place, real ? type : each.scalar_type()));
+        torch::ScalarType own = each.scalar_type();
+        if (own == torch::kFloat32) own = type;
+        if (own == torch::kComplexFloat) own = c10::toComplexType(type);
+        all.push_back(each.to(place, own));
     }
     return all;
 }

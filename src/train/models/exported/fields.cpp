@@ -11,6 +11,10 @@ void refuse_export(const std::string& where, const std::string& reason) {
     throw base::UserError(where + ": " + reason + ": " + kExportAgain);
 }
 
+void refuse_model(const std::string& where, const std::string& reason, const std::string& remedy) {
+    throw base::UserError(where + ": " + reason + ": " + remedy + ", and export it again");
+}
+
 Field Field::at(const char* key) const {
     if (!value_.is_object()) refuse("is not an object");
     const auto found = value_.find(key);

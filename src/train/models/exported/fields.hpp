@@ -16,6 +16,10 @@ inline constexpr const char* kExportAgain = "write it again with dbench-export";
 /// Throws UserError "WHERE: REASON: write it again with dbench-export".
 [[noreturn]] void refuse_export(const std::string& where, const std::string& reason);
 
+/// Throws UserError "WHERE: REASON: REMEDY, and export it again", if the model must change.
+[[noreturn]] void refuse_model(const std::string& where, const std::string& reason,
+                               const std::string& remedy);
+
 /// One value of a JSON document. The document must outlive it.
 class Field {
 public:

@@ -14,8 +14,9 @@ namespace dbench::train {
 namespace {
 
 constexpr const char* kManifest = "extra/dbench.json";
-/// Elements of a tensor that share memory may need this many bytes more than the file holds.
-constexpr int64_t kMostExpanded = int64_t{1} << 28;
+/// Elements of a tensor that share memory may need this many bytes more than the file holds, and
+/// those of all tensors together this many.
+constexpr int64_t kMostExpanded = int64_t{1} << 28, kMostExpandedInAll = int64_t{1} << 30;
 
 int64_t width_of(ElementType type) {
     switch (type) {
@@ -29,10 +30,14 @@ int64_t width_of(ElementType type) {
             return 2;
         case ElementType::int32:
         case ElementType::float32:
+        case ElementType::complex32:
             return 4;
         case ElementType::int64:
         case ElementType::float64:
+        case ElementType::complex64:
             return 8;
+        case ElementType::complex128:
+            return 16;
     }
     return 0;
 }
@@ -42,12 +47,11 @@ ElementType type_of(const Field& number) {
     for (const ElementType type :
          {ElementType::uint8, ElementType::int8, ElementType::int16, ElementType::int32,
           ElementType::int64, ElementType::float16, ElementType::float32, ElementType::float64,
+          ElementType::complex32, ElementType::complex64, ElementType::complex128,
           ElementType::boolean, ElementType::bfloat16}) {
         if (value == static_cast<int64_t>(type)) return type;
     }
-    const bool complex = value >= 9 && value <= 11;
-    number.refuse(complex ? "is a complex type, which replicas cannot hold (rows are real numbers)"
-                          : "is the unknown type " + std::to_string(value));
+    number.refuse("is the unknown type " + std::to_string(value));
 }
 
 /// The archive, whose entries lie in one folder.
@@ -88,8 +92,9 @@ std::vector<int64_t> numbers(const Field& list) {
     return all;
 }
 
-/// Throws UserError unless all elements are inside the tensor's bytes.
-void check_extent(const ExportedTensor& tensor, const Field& meta) {
+/// Throws UserError unless all elements are inside the tensor's bytes. `expanded` counts the bytes
+/// that elements need in addition to the file's.
+void check_extent(const ExportedTensor& tensor, const Field& meta, int64_t& expanded) {
     if (tensor.sizes.size() != tensor.strides.size()) meta.refuse("has sizes without strides");
     const int64_t width = width_of(tensor.type);
     const auto held = static_cast<int64_t>(tensor.bytes->size()) / width;
@@ -106,12 +111,16 @@ void check_extent(const ExportedTensor& tensor, const Field& meta) {
         last += (size - 1) * stride;
     }
     if (!empty && last >= held) meta.refuse("reads beyond its bytes");
+    if (!empty) expanded += std::max<int64_t>(numel - held, 0) * width;
+    if (expanded > kMostExpandedInAll) {
+        meta.refuse("has more elements than its bytes hold, as other tensors before it");
+    }
 }
 
 /// Adds the tensors that the document `config` lists to those in `all`, except names that are
 /// already there. Their bytes are entries in `folder`.
 void read_tensors(const Archive& archive, const std::string& config, const std::string& folder,
-                  std::map<std::string, ExportedTensor>& all) {
+                  std::map<std::string, ExportedTensor>& all, int64_t& expanded) {
     if (!archive.has(config)) return;
     const base::Json document = archive.json(config);
     const Field list = Field(document, archive.place(config) + ": ").at("config");
@@ -138,7 +147,13 @@ void read_tensors(const Archive& archive, const std::string& config, const std::
                               entry,
                               bytes};
         if (meta.at("layout").integer() != 7) meta.refuse("is not a dense tensor");
-        check_extent(tensor, meta);
+        const bool complex =
+            tensor.type >= ElementType::complex32 && tensor.type <= ElementType::complex128;
+        if (complex && each.holds("is_param") && each.at("is_param").flag()) {
+            meta.at("dtype").refuse(
+                "is a complex type, which replicas cannot hold (rows are real numbers)");
+        }
+        check_extent(tensor, meta, expanded);
         all.emplace(item.key(), std::move(tensor));
     }
 }
@@ -151,6 +166,20 @@ E word(const Field& text, std::initializer_list<std::pair<const char*, E>> words
         names += (names.empty() ? "" : ", ") + std::string(name);
     }
     text.refuse("is '" + text.text().substr(0, 60) + "' instead of one of " + names);
+}
+
+/// Reads the shape of a sample.
+std::vector<int64_t> shape_of(const Field& list) {
+    constexpr int64_t kMost = int64_t{1} << 40;
+    std::vector<int64_t> shape;
+    int64_t numel = 1;
+    for (size_t k = 0; k < list.size(); ++k) {
+        const int64_t size = list.at(k).size_number();
+        if (size > kMost / std::max<int64_t>(numel, 1)) list.refuse("is too large for a sample");
+        numel *= std::max<int64_t>(size, 1);
+        shape.push_back(size);
+    }
+    return shape;
 }
 
 ExportManifest read_manifest(const Archive& archive) {
@@ -170,18 +199,11 @@ ExportManifest read_manifest(const Archive& archive) {
     m.input = word<M::Input>(input.at("kind"), {{"image", M::Input::image},
                                                 {"features", M::Input::features},
                                                 {"tokens", M::Input::tokens}});
-    for (size_t k = 0; k < input.at("shape").size(); ++k) {
-        m.shape.push_back(input.at("shape").at(k).size_number());
-    }
+    m.shape = shape_of(input.at("shape"));
     if (input.holds("parts")) {
         const Field parts = input.at("parts");
         for (size_t k = 0; k < parts.size(); ++k) {
-            const Field shape = parts.at(k).at("shape");
-            data::InputPart part{parts.at(k).at("name").text(), {}};
-            for (size_t d = 0; d < shape.size(); ++d) {
-                part.shape.push_back(shape.at(d).size_number());
-            }
-            m.inputs.push_back(std::move(part));
+            m.inputs.push_back({parts.at(k).at("name").text(), shape_of(parts.at(k).at("shape"))});
         }
     }
     m.output = static_cast<size_t>(output.at("index").size_number());
@@ -279,17 +301,18 @@ ExportedFile read_exported(const std::string& path, std::string bytes) {
     file.train = graph(file.manifest.train);
     file.eval = graph(file.manifest.eval);
     if (!file.manifest.loss_graph.empty()) file.loss = graph(file.manifest.loss_graph);
+    int64_t expanded = 0;
     for (const auto& [name, constants] : {std::pair(file.manifest.train, &file.train_constants),
                                           {file.manifest.eval, &file.eval_constants}}) {
         read_tensors(archive, "data/weights/" + name + "_weights_config.json", "data/weights/",
-                     file.weights);
+                     file.weights, expanded);
         read_tensors(archive, "data/constants/" + name + "_constants_config.json",
-                     "data/constants/", *constants);
+                     "data/constants/", *constants, expanded);
     }
     if (file.loss) {
         read_tensors(archive,
                      "data/constants/" + file.manifest.loss_graph + "_constants_config.json",
-                     "data/constants/", file.loss_constants);
+                     "data/constants/", file.loss_constants, expanded);
     }
     require_all_tensors(file);
     std::set<std::string> known;

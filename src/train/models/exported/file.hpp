@@ -25,6 +25,9 @@ enum class ElementType : uint8_t {
     float16 = 6,
     float32 = 7,
     float64 = 8,
+    complex32 = 9,
+    complex64 = 10,
+    complex128 = 11,
     boolean = 12,
     bfloat16 = 13
 };
@@ -39,6 +42,12 @@ struct ExportedTensor {
     bool trains = false;  ///< It requires a gradient.
     std::string payload;  ///< The entry of the archive; tensors that share it may be the same.
     std::shared_ptr<const std::string> bytes;
+
+    /// True if both are the same elements of the file.
+    bool operator==(const ExportedTensor& other) const {
+        return payload == other.payload && type == other.type && offset == other.offset &&
+               sizes == other.sizes && strides == other.strides;
+    }
 };
 
 /// Facts about the model that dbench-export writes next to torch.export's documents.

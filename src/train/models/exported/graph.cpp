@@ -12,7 +12,18 @@ namespace {
 using Kind = ExportedArgument::Kind;
 
 /// The forms of arguments in the file: how a key names its form, and how its elements are read.
-enum class Form : uint8_t { none, value, integer, number, flag, text, symbol, optional, device };
+enum class Form : uint8_t {
+    none,
+    value,
+    integer,
+    number,
+    complex,
+    flag,
+    text,
+    symbol,
+    optional,
+    device
+};
 struct ArgumentForm {
     const char* key;
     Form form;
@@ -29,6 +40,7 @@ constexpr ArgumentForm kForms[] = {
     {"as_ints", Form::integer, true, Kind::plain},
     {"as_float", Form::number, false, Kind::plain},
     {"as_floats", Form::number, true, Kind::plain},
+    {"as_complex", Form::complex, false, Kind::plain},
     {"as_bool", Form::flag, false, Kind::plain},
     {"as_bools", Form::flag, true, Kind::plain},
     {"as_string", Form::text, false, Kind::plain},
@@ -127,6 +139,8 @@ private:
                 return value.integer();
             case Form::number:
                 return value.number();
+            case Form::complex:
+                return std::complex<double>(value.at("real").number(), value.at("imag").number());
             case Form::flag:
                 return value.flag();
             case Form::text:
@@ -187,7 +201,7 @@ private:
         const Field inputs = given.at("inputs"), outputs = given.at("outputs");
         if (node.target == "torch.ops.higher_order.wrap_with_set_grad_enabled") {
             const bool before = gradients_;
-            gradients_ = before && inputs.at(size_t{0}).at("arg").at("as_bool").flag();
+            gradients_ = inputs.at(size_t{0}).at("arg").at("as_bool").flag();
             read_region(inputs, 1, outputs);
             gradients_ = before;
             return;

@@ -2,6 +2,7 @@
 // The computation of a model as torch.export has written it: a list of operators and the values
 // that they read and write. It is read from JSON and checked without LibTorch.
 
+#include <complex>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,7 +18,8 @@ struct Slot {
     int index;
 };
 /// One element of an argument: none, a value of the graph, or a constant.
-using ExportedItem = std::variant<std::monostate, Slot, int64_t, double, bool, std::string>;
+using ExportedItem =
+    std::variant<std::monostate, Slot, int64_t, double, std::complex<double>, bool, std::string>;
 
 /// One argument of an operator.
 struct ExportedArgument {

@@ -74,7 +74,7 @@ struct Interpreter::Impl {
     torch::ScalarType type = torch::kFloat32;  ///< The type of constants in the plan.
     torch::Device place = torch::kCPU;
 
-    explicit Impl(const ExportedGraph& g) : graph(g), plan(g) {}
+    Impl(const ExportedGraph& g, const std::set<std::string>& unread) : graph(g), plan(g, unread) {}
 
     /// Replaces constants that depend on the type of real numbers and on the device.
     void adapt(torch::ScalarType wanted, torch::Device device) {
@@ -88,6 +88,9 @@ struct Interpreter::Impl {
         for (GraphStep& step : steps) {
             for (Operand& operand : step.operands) {
                 if (operand.real_type) operand.constant = static_cast<int64_t>(type);
+                if (operand.complex_type) {
+                    operand.constant = static_cast<int64_t>(c10::toComplexType(type));
+                }
                 if (operand.place) operand.constant = place;
             }
             adapt(step.parts);
@@ -226,10 +229,21 @@ struct Interpreter::Impl {
     }
 };
 
-Interpreter::Interpreter(const ExportedGraph& graph) : impl_(std::make_unique<Impl>(graph)) {}
+Interpreter::Interpreter(const ExportedGraph& graph, const std::set<std::string>& unread)
+    : impl_(std::make_unique<Impl>(graph, unread)) {}
 Interpreter::~Interpreter() = default;
 
 const GraphFacts& Interpreter::facts() const { return impl_->plan.facts; }
+
+void Interpreter::find_writes(std::vector<torch::Tensor> inputs, torch::ScalarType type,
+                              torch::Device place) {
+    std::vector<int64_t> versions;
+    for (const torch::Tensor& each : inputs) versions.push_back(each._version());
+    run(inputs, {}, type, place, nullptr);
+    for (size_t k = 0; k < inputs.size(); ++k) {
+        if (inputs[k]._version() != versions[k]) impl_->plan.facts.written.insert(k);
+    }
+}
 
 std::vector<torch::Tensor> Interpreter::run(std::vector<torch::Tensor> inputs,
                                             const std::vector<size_t>& outputs,

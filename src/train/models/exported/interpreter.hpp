@@ -24,6 +24,7 @@ struct GraphFacts {
         double momentum;
     };
     std::vector<std::string> unknown;  ///< Operators that LibTorch does not have.
+    bool changes = false;              ///< Some operator changes a tensor in place.
     bool draws = false;                ///< Some operator draws random numbers.
     bool convolves = false;            ///< It has convolutions of images.
     bool reads_strides = false;        ///< Some results depend on the order of tensors in memory.
@@ -49,11 +50,17 @@ class Interpreter {
 public:
     /// Resolves the operators. `graph` must outlive this object. Operators that are not known are
     /// listed in facts(), and run() may then not be called. Throws UserError if arguments do not
-    /// suit an operator.
-    explicit Interpreter(const ExportedGraph& graph);
+    /// suit an operator. Operators that change only the buffers `unread` are left out.
+    explicit Interpreter(const ExportedGraph& graph, const std::set<std::string>& unread = {});
     ~Interpreter();
 
     const GraphFacts& facts() const;
+
+    /// Adds inputs to facts().written that operators change in place through results of others,
+    /// such as type_as, whose schemas hide that a result may be their argument. Computes the graph
+    /// on `inputs`, and changes them.
+    void find_writes(std::vector<torch::Tensor> inputs, torch::ScalarType type,
+                     torch::Device place);
 
     /// Computes the outputs with the numbers `outputs` from the graph's inputs. float32 constants
     /// and types are replaced by `type`; tensors are made on `place`. `least_normalised`: see

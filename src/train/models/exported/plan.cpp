@@ -2,6 +2,7 @@
 
 #include <ATen/core/enum_tag.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <set>
@@ -50,18 +51,39 @@ std::optional<Target> split_target(const std::string& target) {
     return Target{target.substr(begin, dot - begin) + "::" + plain,
                   overload == "default" ? "" : overload, plain};
 }
+
+/// Returns the first argument of an operator if the operator changes it, as add_ does.
+const ExportedArgument* changed_argument(const c10::FunctionSchema& schema,
+                                         const ExportedNode& node) {
+    if (schema.arguments().empty()) return nullptr;
+    const c10::Argument& first = schema.arguments().front();
+    if (first.alias_info() == nullptr || !first.alias_info()->isWrite()) return nullptr;
+    const ExportedArgument* given = argument_of(node, first.name());
+    return given == nullptr || given->list || !is_slot(given->items[0]) ? nullptr : given;
+}
+
+int slot_of(const ExportedArgument& argument) { return std::get<Slot>(argument.items[0]).index; }
+
+/// Calls `use` with the number of each value that the argument reads.
+template <class Use>
+void each_slot(const ExportedArgument& argument, Use use) {
+    for (const ExportedItem& item : argument.items) {
+        if (is_slot(item)) use(std::get<Slot>(item).index);
+    }
+}
+
 /// Makes a plan.
 class Planner {
 public:
     explicit Planner(GraphPlan& plan)
         : plan_(plan), graph_(plan.graph), facts_(plan.facts), steps_(plan.steps) {}
 
-    void make() {
+    void make(const std::set<std::string>& unread) {
         std::set<std::string> unknown;
         for (size_t k = 0; k < graph_.nodes.size(); ++k) add(k, unknown);
         facts_.unknown.assign(unknown.begin(), unknown.end());
         if (!facts_.unknown.empty()) return;
-        leave_out_counters();
+        leave_out(unread);
         find_facts();
         find_layers();
         combine();
@@ -132,9 +154,7 @@ private:
         for (const GraphStep& part : step.parts) each_use(part, use);
         if (!step.parts.empty()) return;
         for (const ExportedArgument& argument : graph_.nodes[step.node].arguments) {
-            for (const ExportedItem& item : argument.items) {
-                if (is_slot(item)) use(std::get<Slot>(item).index);
-            }
+            each_slot(argument, use);
         }
     }
 
@@ -147,23 +167,28 @@ private:
         return uses;
     }
 
-    /// Leaves out additions to inputs that nothing else reads: BatchNorm's counters of batches.
-    void leave_out_counters() {
-        const std::vector<int> uses = count_uses();
-        std::set<int> inputs;
+    /// Leaves out operators that change buffers that nothing reads, such as BatchNorm's counters of
+    /// batches.
+    void leave_out(const std::set<std::string>& unread) {
+        std::set<int> values;
         for (const ExportedInput& input : graph_.inputs) {
-            if (input.kind == ExportedInput::Kind::buffer) inputs.insert(input.slot);
+            const bool buffer = input.kind == ExportedInput::Kind::buffer;
+            if (buffer && unread.contains(input.name)) values.insert(input.slot);
         }
-        std::erase_if(steps_, [&](const GraphStep& step) {
+        std::vector<GraphStep> kept;
+        for (GraphStep& step : steps_) {
             const ExportedNode& node = graph_.nodes[step.node];
-            if (!node.target.starts_with("torch.ops.aten.add_.")) return false;
-            const ExportedArgument* self = argument_of(node, "self");
-            if (self == nullptr || self->list || !is_slot(self->items[0])) return false;
-            const int slot = std::get<Slot>(self->items[0]).index;
-            const bool single = node.results.size() == 1 && !node.results[0].list;
-            const int result = single ? node.results[0].slots[0] : -1;
-            return inputs.contains(slot) && uses[slot] == 1 && (result < 0 || uses[result] == 0);
-        });
+            const ExportedArgument* changed =
+                step.op ? changed_argument(step.op->schema(), node) : nullptr;
+            if (changed == nullptr || !values.contains(slot_of(*changed))) {
+                kept.push_back(std::move(step));
+                continue;
+            }
+            for (const ExportedResult& result : node.results) {
+                values.insert(result.slots.begin(), result.slots.end());
+            }
+        }
+        steps_ = std::move(kept);
     }
 
     /// Finds convolutions and linear layers whose shape is fixed, and their weights.
@@ -316,6 +341,7 @@ private:
                 }
             }
             note_norms(step, node, plain, root_of);
+            facts_.changes = facts_.changes || step.op->schema().is_mutable();
             facts_.draws = facts_.draws || draws(step, plain);
             facts_.convolves = facts_.convolves || plain == "conv2d" || plain == "convolution";
             facts_.reads_strides = facts_.reads_strides || reads_strides(plain);
@@ -349,7 +375,47 @@ private:
 
 }  // namespace
 
-GraphPlan::GraphPlan(const ExportedGraph& g) : graph(g) { Planner(*this).make(); }
+GraphPlan::GraphPlan(const ExportedGraph& g, const std::set<std::string>& unread) : graph(g) {
+    Planner(*this).make(unread);
+}
+
+std::map<std::string, BufferUse> buffer_uses(const ExportedGraph& graph) {
+    std::map<std::string, BufferUse> uses;
+    std::map<int, BufferUse*> buffers;  // by value
+    for (const ExportedInput& input : graph.inputs) {
+        if (input.kind == ExportedInput::Kind::buffer) buffers[input.slot] = &uses[input.name];
+    }
+    const auto read = [&](int slot) {
+        if (buffers.contains(slot)) buffers.at(slot)->read = true;
+    };
+    for (const ExportedNode& node : graph.nodes) {
+        const auto target = split_target(node.target);
+        std::optional<c10::OperatorHandle> op;
+        if (target) {
+            op = c10::Dispatcher::singleton().findSchema({target->name, target->overload});
+        }
+        const ExportedArgument* changed = op ? changed_argument(op->schema(), node) : nullptr;
+        if (changed != nullptr && !buffers.contains(slot_of(*changed))) changed = nullptr;
+        bool constant = true;
+        for (const ExportedArgument& argument : node.arguments) {
+            if (&argument == changed) continue;
+            constant = constant && std::ranges::none_of(argument.items, is_slot);
+            each_slot(argument, read);
+        }
+        if (changed == nullptr) continue;
+        BufferUse& use = *buffers.at(slot_of(*changed));
+        use.counts = use.counts && constant && target->plain == "add_";
+        // A run must draw the numbers that PyTorch draws, also if nothing reads them.
+        use.read = use.read || op->hasTag(at::Tag::nondeterministic_seeded);
+        for (const ExportedResult& result : node.results) {
+            for (const int slot : result.slots) {
+                if (slot >= 0) buffers[slot] = &use;
+            }
+        }
+    }
+    for (const int output : graph.outputs) read(output);
+    return uses;
+}
 
 std::string GraphPlan::where(size_t node) const {
     return graph.where + ": operator " + std::to_string(node) + ", " + graph.nodes[node].target;

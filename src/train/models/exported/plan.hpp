@@ -5,7 +5,9 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,12 +42,20 @@ struct GraphPlan {
     GraphFacts facts;
     std::vector<GraphStep> steps;  ///< Incomplete if operators are unknown.
 
-    /// Resolves the operators of `g`, which must outlive the plan. Throws UserError if arguments do
-    /// not suit an operator.
-    explicit GraphPlan(const ExportedGraph& g);
+    /// Resolves the operators of `g`, which must outlive the plan, and leaves out those that change
+    /// only the buffers `unread`. Throws UserError if arguments do not suit an operator.
+    GraphPlan(const ExportedGraph& g, const std::set<std::string>& unread);
 
     /// Returns words that name a node of the graph in errors.
     std::string where(size_t node) const;
 };
+
+/// How a graph uses a buffer.
+struct BufferUse {
+    bool read = false;   ///< A result may depend on it.
+    bool counts = true;  ///< The graph only adds constants to it.
+};
+/// Returns how a graph uses each of its buffers, by name.
+std::map<std::string, BufferUse> buffer_uses(const ExportedGraph& graph);
 
 }  // namespace dbench::train

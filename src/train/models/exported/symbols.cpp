@@ -87,7 +87,28 @@ SymbolValue truncated(const Arguments& a) {
     if (!(std::abs(value) < 9e18)) refuse_sizes("a result is too large");
     return static_cast<int64_t>(value);
 }
+SymbolValue shift_right(const Arguments& a) {
+    if (!both_whole(a)) refuse_sizes("it shifts a number that is not whole");
+    const int64_t by = whole(a[1]);
+    if (by < 0) refuse_sizes("it shifts by a negative number");
+    return whole(a[0]) >> std::min<int64_t>(by, 63);
+}
+SymbolValue shift_left(const Arguments& a) {
+    if (!both_whole(a)) refuse_sizes("it shifts a number that is not whole");
+    const int64_t by = whole(a[1]);
+    if (by < 0) refuse_sizes("it shifts by a negative number");
+    if (whole(a[0]) == 0) return int64_t{0};
+    checked(by > 62, 0);
+    return times({a[0], int64_t{1} << by});
+}
 bool truth(const SymbolValue& value) { return real(value) != 0; }
+bool both_flags(const Arguments& a) {
+    return std::holds_alternative<bool>(a[0]) && std::holds_alternative<bool>(a[1]);
+}
+int64_t bits(const SymbolValue& value) {
+    if (is_real_number(value)) refuse_sizes("it combines the bits of a number that is not whole");
+    return whole(value);
+}
 
 const std::map<std::string, SymbolOperator>& operators() {
     static const std::map<std::string, SymbolOperator> all = {
@@ -112,10 +133,20 @@ const std::map<std::string, SymbolOperator>& operators() {
          {[](const Arguments& a) { return SymbolValue(real(a[0]) > real(a[1])); }, 2}},
         {"_operator.ge",
          {[](const Arguments& a) { return SymbolValue(real(a[0]) >= real(a[1])); }, 2}},
+        {"_operator.lshift", {shift_left, 2}},
+        {"_operator.rshift", {shift_right, 2}},
         {"_operator.and_",
-         {[](const Arguments& a) { return SymbolValue(truth(a[0]) && truth(a[1])); }, 2}},
+         {[](const Arguments& a) {
+              return both_flags(a) ? SymbolValue(truth(a[0]) && truth(a[1]))
+                                   : SymbolValue(bits(a[0]) & bits(a[1]));
+          },
+          2}},
         {"_operator.or_",
-         {[](const Arguments& a) { return SymbolValue(truth(a[0]) || truth(a[1])); }, 2}},
+         {[](const Arguments& a) {
+              return both_flags(a) ? SymbolValue(truth(a[0]) || truth(a[1]))
+                                   : SymbolValue(bits(a[0]) | bits(a[1]));
+          },
+          2}},
         {"torch.sym_not", {[](const Arguments& a) { return SymbolValue(!truth(a[0])); }, 1}},
         {"torch.sym_max",
          {[](const Arguments& a) { return real(a[0]) < real(a[1]) ? a[1] : a[0]; }, 2}},

@@ -176,18 +176,23 @@ def _check(program: ExportedProgram) -> None:
 
 
 def _complete_regions(module: torch.fx.GraphModule) -> None:
-    """Let every region return a tensor. PyTorch writes regions without results, such as those that
-    only change a buffer under torch.no_grad(), but does not read them."""
+    """Let every region return a tensor, and remove empty ones. PyTorch writes regions without
+    results, such as those that only change a buffer under torch.no_grad(), but does not read them.
+    """
     for node in list(module.graph.nodes):
         if node.op != "call_function" or getattr(node.target, "namespace", "") != "higher_order":
             continue
-        (region,) = [getattr(module, str(each.target)) for each in node.all_input_nodes
-                     if each.op == "get_attr"]
+        (attribute,) = [each for each in node.all_input_nodes if each.op == "get_attr"]
+        region = getattr(module, str(attribute.target))
         _complete_regions(region)
         output = region.graph.output_node()
         tensors = [each for each in region.graph.nodes if each.op == "call_function"
                    and isinstance(each.meta.get("val"), torch.Tensor)]
-        if output.args[0] or not tensors:
+        if output.args[0]:
+            continue
+        if not tensors:
+            module.graph.erase_node(node)
+            module.graph.erase_node(attribute)
             continue
         value = tensors[-1].meta["val"]
         output.args, output.meta["val"] = ((tensors[-1],),), (value,)

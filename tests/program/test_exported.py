@@ -248,6 +248,14 @@ def replaced(before, after):
     return lambda data: data.replace(before.encode(), after.encode())
 
 
+def expanded(data):
+    """Add 20 constants of 2^26 bytes that are four bytes in the file."""
+    tensor = {"dtype": 7, "sizes": [{"as_int": 4096}] * 2, "strides": [{"as_int": 0}] * 2,
+              "requires_grad": False, "storage_offset": {"as_int": 0}, "layout": 7}
+    return json.dumps({"config": {f"c{k}": {"path_name": "t", "use_pickle": False,
+                                            "tensor_meta": tensor} for k in range(20)}}).encode()
+
+
 CONFIG = "data/weights/train_weights_config.json"
 WRONG = {
     "not an archive": (b"PK", "is not a .pt2 file (an archive of an exported model)"),
@@ -263,6 +271,12 @@ WRONG = {
                 "is a complex type"),
     "huge": (archive.linear(changes={CONFIG: replaced('"as_int": 3072', '"as_int": 99999999999')}),
              "reads beyond its bytes"),
+    "expanded": (archive.linear(changes={
+        "data/constants/train_constants_config.json": expanded,
+        "data/constants/t": lambda _: bytes(4)}), "than its bytes hold, as other tensors"),
+    "sample": (archive.linear(changes={"extra/dbench.json": replaced(
+        '"shape": [3, 32, 32]', '"shape": [3000000000, 3000000000, 3]')}),
+        "is too large for a sample"),
     "beyond": (archive.linear(changes={CONFIG: replaced('"storage_offset": {"as_int": 0}',
                                                         '"storage_offset": {"as_int": 9}')}),
                "reads beyond its bytes"),

@@ -100,3 +100,31 @@ def linear():
 
 def regression():
     return nn.Sequential(nn.Linear(20, 16), nn.Tanh(), nn.Linear(16, 1))
+
+
+def balanced(outputs, targets):
+    """Divides by the number of samples of the class."""
+    count = functional.one_hot(targets, 10).sum(0).to(outputs.dtype)
+    return functional.cross_entropy(outputs, targets, reduction="none") / count[targets]
+
+
+def repelled(outputs, targets):
+    """Moves samples of different classes apart."""
+    distance = (outputs[:, None] - outputs).square().mean(2)
+    others = (targets[:, None] != targets).to(outputs.dtype)
+    pushes = (functional.relu(4 - distance) * others).sum(1) / others.sum(1).clamp(min=1)
+    return functional.cross_entropy(outputs, targets, reduction="none") + pushes
+
+
+def shared(outputs, targets):
+    return functional.cross_entropy(outputs, targets, reduction="none") / len(targets)
+
+
+def chances():
+    return nn.Sequential(nn.Linear(20, 10), nn.Sigmoid())
+
+
+def each_chance(outputs, targets):
+    """Accepts only numbers from 0 to 1."""
+    wanted = functional.one_hot(targets, 10).to(outputs.dtype)
+    return functional.binary_cross_entropy(outputs, wanted, reduction="none").mean(1)

@@ -306,3 +306,70 @@ class Bert(nn.Module):
     def forward(self, tokens):
         places = torch.arange(tokens.shape[1], device=tokens.device)
         return self.head(self.encoder(self.words(tokens) + self.places(places)))
+
+
+class Totals(nn.Module):
+    """Adds up in train() what only eval() reads, and keeps a flag that nothing reads."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(20, CLASSES)
+        self.register_buffer("total", torch.zeros(20))
+        self.register_buffer("count", torch.ones(()))
+        self.register_buffer("ready", torch.tensor(False))
+
+    def forward(self, x):
+        if not self.training:
+            return self.fc(x - self.total / self.count)
+        with torch.no_grad():
+            self.total.add_(x.mean(0))
+        self.count.add_(1)
+        self.ready.fill_(True)
+        return self.fc(x - x.mean(0))
+
+
+class Aliases(nn.Module):
+    """Changes its input and a buffer through results that are the same tensors."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(20, CLASSES)
+        self.register_buffer("mean", torch.zeros(20))
+
+    def forward(self, x):
+        mean, y = self.mean.type_as(x), torch.atleast_2d(x)
+        if self.training:
+            mean.mul_(0.9).add_(x.detach().mean(0), alpha=0.1)
+        y.mul_(2)
+        return self.fc(y - mean)
+
+
+class Nested(nn.Module):
+    """One BatchNorm twice, and gradients inside of a region without them."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm, self.middle = nn.BatchNorm1d(4), nn.Linear(20, 20)
+        self.fc = nn.Linear(20, CLASSES)
+
+    def forward(self, x):
+        x = self.norm(self.norm(x.view(-1, 4, 5))).flatten(1)
+        with torch.no_grad():
+            z = self.middle(x).tanh()
+            with torch.enable_grad():
+                y = self.middle(z)
+        return self.fc(x + y)
+
+
+class Numbers(nn.Module):
+    """Complex numbers, and bits of the size of the batch."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(20, CLASSES)
+
+    def forward(self, x):
+        n = x.shape[0]
+        turned = torch.fft.rfft(x) * (1 + 2j) + torch.tensor([0.5j])
+        scale = 1 + (n >> 1) / (n + 1) + (n << 2) / 100 + (n & 3) / 8
+        return self.fc(torch.fft.irfft(turned, n=20)) * scale

@@ -139,6 +139,19 @@ def test_a_loss_of_the_whole_batch_is_not_stacked(dbench):
         assert why in refused.stderr
 
 
+@pytest.mark.parametrize("model, loss, apart", [
+    ("linear", "balanced", True), ("linear", "repelled", True), ("linear", "shared", True),
+    ("chances", "each_chance", False)])
+def test_replicas_stay_apart_if_a_loss_depends_on_other_samples(dbench, model, loss, apart):
+    """It may depend on their labels or on their number."""
+    export(f"{FILE}:{model}", FEATURES, 10, dbench.folder / f"{loss}.pt2", "--loss",
+           f"{FILE}:{loss}")
+    spec = spec_of(dbench, "heads", model={"type": "exported", "path": f"{loss}.pt2"},
+                   stacking="batched")
+    found = dbench("check", spec, expect=2 if apart else 0)
+    assert ("computes the loss of a sample from others, too" in found.stderr) == apart
+
+
 def test_parts_of_a_batch_have_the_loss_of_the_batch(dbench):
     from results import read
     for name in ("heads", "pinball"):

@@ -23,7 +23,9 @@ from conftest import Dbench  # isort: skip
 IMAGES = ["lenet", "vgg11_bn", "resnet_batchnorm", "resnet_groupnorm", "resnet_evonorm", "UNet",
           "Mixer", "MobileNet", "ShuffleNet", "ConvNext", "Swin"]
 TEXTS = ["lstm", "gru", "GatedMlp", "Llama", "Bert"]
-SAMPLES = {**dict.fromkeys(IMAGES, IMAGE), **dict.fromkeys(TEXTS, TOKENS), "weight_norm": FEATURES}
+STATES = ["Totals", "Aliases", "Nested", "Numbers"]
+SAMPLES = {**dict.fromkeys(IMAGES, IMAGE), **dict.fromkeys(TEXTS, TOKENS), "weight_norm": FEATURES,
+           **dict.fromkeys(STATES, FEATURES)}
 CASES = [(name, batch, precision) for name in SAMPLES
          for batch, precision in ((1, "float32"), (3, "float64"), (7, "float32"))]
 STACKED = ["lenet", "resnet_groupnorm", "Mixer", "ConvNext", "weight_norm"]

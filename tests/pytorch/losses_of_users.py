@@ -117,7 +117,7 @@ def repelled(outputs, targets):
 
 
 def shared(outputs, targets):
-    return functional.cross_entropy(outputs, targets, reduction="none") / len(targets)
+    return functional.cross_entropy(outputs, targets, reduction="none") / targets.shape[0]
 
 
 def chances():

@@ -185,6 +185,12 @@ def exported():
             "auxiliary": exported_archive.linear(
                 classes=2, shape=(1, 2, 2), auxiliary=[0.5],
                 edit=lambda graph: graph.outputs.append("out")),
+            "numbers": exported_archive.linear(classes=2, shape=(1, 2, 2), edit=lambda graph: [
+                graph.add("sym_size.int", "size", self="x", dim=0),
+                graph.add("_operator.lshift", "more", a={"as_sym_int": {"as_name": "size"}}, b=1),
+                graph.add("mul.Tensor", "turned", self="out",
+                          other={"as_complex": {"real": 1.0, "imag": 2.0}}),
+                graph.add("add_.Tensor", "total", self="w_fc_bias", other="turned")]),
             "cut": good[:-30], "half": good[:len(good) // 2], "start": good[:40],
             "end": b"PK" + good[-22:], "graph": json.dumps(graph.document()).encode(),
             "deep": b"[" * 1000, "null": b"null", "empty": b"",

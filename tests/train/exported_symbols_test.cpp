@@ -1,8 +1,7 @@
 // Arithmetic with sizes in exported graphs: the results of Python, or an error.
 
-#include <catch2/catch_test_macros.hpp>
-
 #include "base/error.hpp"
+#include "catch.hpp"
 #include "train/models/exported/symbols.hpp"
 
 namespace dbench::train {

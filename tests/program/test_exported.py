@@ -305,6 +305,13 @@ WRONG = {
                "returns 20 numbers for 2 labels instead of 2x10"),
     "in place": (archive.linear(edit=node("add_.Tensor", self="w_fc_bias", other=1)),
                  "changes the parameter fc.bias in place"),
+    "counter": (archive.network(edit=node("add.Tensor", self="conv",
+                                          other="w_norm_num_batches_tracked")),
+                "of whole numbers and reads it again"),
+    "hidden write": (archive.linear(edit=lambda graph: [
+        graph.add("type_as.default", "alias", self="w_fc_bias", other="x"),
+        graph.add("add_.Tensor", "more", self="alias", other=1)]),
+        "changes the parameter fc.bias in place"),
     "random": (archive.linear(edit=node("rand_like.default", self="out")),
                "draws random numbers"),
     "loss of classes": (archive.linear(loss=lambda graph: graph.add("argmax.default", "most",

@@ -24,7 +24,7 @@ TEST_CASE("ada has the published scales and warns if nothing changes") {
     const auto small = staged(R"("ada")", 48, run);
     CHECK(degree(*small, 0) == 10);
     REQUIRE(small->warnings().size() == 1);
-    CHECK_THAT(small->warnings()[0], ContainsSubstring("in epoch 50;"));
+    CHECK_THAT(small->warnings()[0], ContainsSubstring("in epoch 100;"));
     const auto large = staged(R"("ada")", 1008, run);
     CHECK(degree(*large, 0) == 112);
     CHECK(degree(*large, 290) == 84);

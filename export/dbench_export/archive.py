@@ -104,8 +104,8 @@ def write(file: Path, programs: dict[str, ExportedProgram], described: dict[str,
     """Write the file. `entries` are stored in addition to those of torch.export."""
     if sys.byteorder != "little":
         raise ExportError("this machine stores numbers big-endian: export on another one")
-    _check_size(sum(each.untyped_storage().nbytes()
-                    for each in programs["train"].state_dict.values()))
+    storages = [each.untyped_storage() for each in programs["train"].state_dict.values()]
+    _check_size(sum({each.data_ptr(): each.nbytes() for each in storages}.values()))
     both = file.with_name("both")
     with warnings.catch_warnings(), both.open("wb") as stream, _explained(programs):
         warnings.simplefilter("ignore")

@@ -59,7 +59,7 @@ def _check_memory(named: dict[str, nn.Parameter]) -> None:
 def check_modules(module: nn.Module) -> None:
     """Raise ExportError if a layer has sparse gradients, or a mean over all batches."""
     for name, each in module.named_modules():
-        if isinstance(each, nn.modules.batchnorm._NormBase) and each.momentum is None \
+        if isinstance(each, nn.modules.batchnorm._BatchNorm) and each.momentum is None \
                 and each.track_running_stats:
             raise ExportError(f"{name}: it is a {type(each).__name__} with momentum=None, which "
                               "reads a counter of batches, but replicas hold real numbers: give it "

@@ -94,6 +94,23 @@ def penalised(outputs, targets):
 weighted = nn.CrossEntropyLoss(weight=torch.arange(1, 11) / 5, label_smoothing=0.1)
 
 
+class Shifted(nn.Module):
+    """Two of its three constants are one tensor."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("first", torch.linspace(-1, 1, 10))
+        self.register_buffer("again", self.first.detach())
+        self.register_buffer("last", torch.arange(10) / 4)
+
+    def forward(self, outputs, targets):
+        shifted = outputs * self.last + self.first * outputs.tanh() - self.again
+        return functional.cross_entropy(shifted, targets, reduction="none")
+
+
+shifted = Shifted()
+
+
 def linear():
     return nn.Linear(20, 10)
 

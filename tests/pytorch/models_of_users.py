@@ -361,6 +361,19 @@ class Nested(nn.Module):
         return self.fc(x + y)
 
 
+class Instances(nn.Module):
+    """Running statistics of InstanceNorm, which writes them back in eval(), and another operator in
+    place."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.InstanceNorm1d(4, affine=True, track_running_stats=True)
+        self.act, self.fc = nn.ReLU(inplace=True), nn.Linear(20, CLASSES)
+
+    def forward(self, x):
+        return self.fc(self.act(self.norm(x.view(-1, 4, 5))).flatten(1))
+
+
 class Numbers(nn.Module):
     """Complex numbers, and bits of the size of the batch."""
 

@@ -46,6 +46,7 @@ CASES = {
     "focal": (users.Scaled, FEATURES, 10, ["--logits", "0", "--loss", f"{FILE}:focal"],
               own("focal")),
     "weighted": (users.linear, FEATURES, 10, ["--loss", f"{FILE}:weighted"], own("weighted")),
+    "shifted": (users.linear, FEATURES, 10, ["--loss", f"{FILE}:shifted"], own("shifted")),
     "penalised": (users.Texts, TOKENS, 50, ["--logits", "scores", "--loss", f"{FILE}:penalised"],
                   own("penalised", [12])),
 }
@@ -81,7 +82,8 @@ def runs(folder):
 def test_steps_are_those_of_pytorch_to_the_bit(runs, case):
     spec, run = runs[case]
     make, _, _, _, loss_of = CASES[case[0]]
-    users.weighted.to(getattr(torch, spec["precision"]))
+    for loss in users.weighted, users.shifted:
+        loss.to(getattr(torch, spec["precision"]))
     # The program copies the outputs that a loss needs into one tensor. Gradients of texts then have
     # another memory order, in which PyTorch adds them in another order.
     compare(make(), spec, run, loss_of, evaluated=False,

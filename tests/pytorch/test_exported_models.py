@@ -23,7 +23,7 @@ from conftest import Dbench  # isort: skip
 IMAGES = ["lenet", "vgg11_bn", "resnet_batchnorm", "resnet_groupnorm", "resnet_evonorm", "UNet",
           "Mixer", "MobileNet", "ShuffleNet", "ConvNext", "Swin"]
 TEXTS = ["lstm", "gru", "GatedMlp", "Llama", "Bert"]
-STATES = ["Totals", "Aliases", "Nested", "Numbers"]
+STATES = ["Totals", "Aliases", "Nested", "Instances", "Numbers"]
 SAMPLES = {**dict.fromkeys(IMAGES, IMAGE), **dict.fromkeys(TEXTS, TOKENS), "weight_norm": FEATURES,
            **dict.fromkeys(STATES, FEATURES)}
 CASES = [(name, batch, precision) for name in SAMPLES

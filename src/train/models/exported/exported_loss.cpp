@@ -35,7 +35,7 @@ ExportedLoss::ExportedLoss(const ExportedFile& file) : file_(file) {
                          "move it into the model");
         }
         if (input.kind == ExportedInput::Kind::user) continue;
-        constants_.add(file.tensor_of(*file.loss, input));
+        constant_of_input_.push_back(constants_.add(file.tensor_of(*file.loss, input)));
     }
     require_constants();
 }
@@ -319,7 +319,7 @@ std::vector<torch::Tensor> ExportedLoss::inputs_of(const torch::Tensor& output,
             inputs.push_back(function_->facts().written.contains(k) ? each.clone() : each);
             continue;
         }
-        inputs.push_back(constants[constant++]);
+        inputs.push_back(constants[constant_of_input_[constant++]]);
     }
     return inputs;
 }

@@ -81,7 +81,8 @@ private:
 
     const ExportedFile& file_;
     std::optional<Interpreter> function_;
-    ConstantTensors constants_;  ///< The function's constants, in the order of its inputs.
+    ConstantTensors constants_;              ///< The function's constants.
+    std::vector<size_t> constant_of_input_;  ///< The number of each constant input's constant.
     std::vector<size_t> training_, evaluation_;
     std::vector<Part> parts_;
     int64_t width_ = 0;  ///< Columns of packed outputs.

@@ -240,8 +240,14 @@ void Interpreter::find_writes(std::vector<torch::Tensor> inputs, torch::ScalarTy
     std::vector<int64_t> versions;
     for (const torch::Tensor& each : inputs) versions.push_back(each._version());
     run(inputs, {}, type, place, nullptr);
+    // Instance normalisation writes unchanged statistics back. The plan knows who changes them.
+    std::set<size_t> planned;
+    for (const GraphFacts::Statistics& each : facts().statistics) {
+        planned.insert({each.mean, each.variance});
+    }
     for (size_t k = 0; k < inputs.size(); ++k) {
-        if (inputs[k]._version() != versions[k]) impl_->plan.facts.written.insert(k);
+        if (inputs[k]._version() == versions[k] || planned.contains(k)) continue;
+        impl_->plan.facts.written.insert(k);
     }
 }
 

@@ -33,10 +33,13 @@ int64_t affordable(const Plan& plan, const Rounds& rounds) {
     return std::max(period, count / period * period);
 }
 
-// Returns the ends of blocks of iterations. Each block has as many whole periods, if they are many.
+// Returns the ends of blocks of iterations. If there are enough whole periods, all blocks have the
+// same number of them; few periods say too little about how much means vary.
 std::vector<int64_t> ends_of_blocks(int64_t iterations, const Rounds& rounds) {
     const auto period = static_cast<int64_t>(rounds.plan_of.size());
-    const bool divides = rounds.whole && iterations % period == 0;
+    constexpr int64_t kFewestPeriods = 5;
+    const bool divides =
+        rounds.whole && iterations % period == 0 && iterations / period >= kFewestPeriods;
     const int64_t unit = divides ? period : 1, count = iterations / unit;
     const int64_t blocks = std::min<int64_t>(kBlocks, count);
     std::vector<int64_t> ends;

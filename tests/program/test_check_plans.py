@@ -41,8 +41,10 @@ LOCAL = {"algorithm": {"type": "local_sgd", "period": 8, "start": {"iterations":
 
 @pytest.mark.parametrize("changes, share, tolerance", [
     ({"algorithm": {"type": "diloco", "period": 500}}, 1 / 500, 1e-9),
+    ({"algorithm": {"type": "diloco", "period": 400, "fragments": 2}}, 1 / 400, 1e-9),
     ({**LOCAL}, (100 + 6300 / 8) / 6400, 0.05),
-    ({"algorithm": "powergossip"}, None, None)], ids=["diloco", "post-local", "powergossip"])
+    ({"algorithm": "powergossip"}, None, None)], ids=["diloco", "fragments", "post-local",
+                                                  "powergossip"])
 def test_bytes_per_step_are_those_of_an_average_iteration(dbench, changes, share, tolerance):
     """The first exchange of a long period counts, and so do all messages of a run that changes."""
     changes = {"implementation": None, "graph": "ring", **changes}

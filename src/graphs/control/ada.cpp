@@ -83,9 +83,14 @@ public:
                         add(family.title(part.k), family.make(part.k)),
                         "epoch " + std::to_string(part.epoch) + (reversed ? ", reversed" : ""));
         }
-        for (int64_t k = k0 - 1; gamma > 0 && k >= k_min && first_change_ < 0; --k) {
-            if (family.at_least(k) != degree(0))
-                first_change_ = to_floor(double(k0 - k), gamma) - 1;
+        // The graph changes at the largest k whose degree in the family is another one.
+        if (gamma > 0 && family.at_least(k_min) != degree(0)) {
+            int64_t changed = k_min, same = k0;
+            while (same - changed > 1) {
+                const int64_t middle = changed + (same - changed) / 2;
+                (family.at_least(middle) == degree(0) ? same : changed) = middle;
+            }
+            first_change_ = to_floor(static_cast<double>(k0 - changed), gamma) - 1;
         }
     }
 

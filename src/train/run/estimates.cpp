@@ -27,14 +27,15 @@ int64_t link_messages(const graphs::Schedule& schedule, graphs::Round round,
     return count;
 }
 
-/// Returns iterations that represent the run: those of whole periods if the schedule repeats, else
-/// iterations spread over the run at uneven distances, so that no period of the algorithm's own
-/// hides others. Iteration 0 is left out of longer runs, because some algorithms send more in it.
+/// Returns iterations that represent a long run: those of whole periods if the schedule repeats,
+/// else iterations spread over the run at uneven distances. Many periods are taken, because an
+/// algorithm may have a period of its own, such as the turns of DiLoCo's fragments. Iteration 0 is
+/// left out of longer runs, because some algorithms send more in it.
 std::vector<int64_t> representative_iterations(int64_t iterations, int64_t period) {
-    constexpr int64_t kLeast = 64, kMost = 4096, kSpread = 1024;
+    constexpr int64_t kPeriods = 64, kMost = 4096, kSpread = 1024;
     std::vector<int64_t> chosen;
     if (period > 0 && period <= kMost) {
-        const int64_t periods = (kLeast + period - 1) / period;
+        const int64_t periods = std::clamp<int64_t>(kMost / period, 1, kPeriods);
         for (int64_t t = 1; t <= periods * period; ++t) chosen.push_back(t);
         return chosen;
     }

@@ -29,7 +29,8 @@ lock() {
         flock 9 || true
     fi
 }
-unlock() { exec 9>&-; }
+# Programs started meanwhile may have inherited the descriptor, so that closing it alone would not unlock the file.
+unlock() { flock -u 9 2>/dev/null || true; exec 9>&-; }
 
 # shellcheck disable=SC2120  # tests give arguments
 # Prints how many bytes each limit of a cgroup leaves to this process. Pages of files do not count: the kernel drops

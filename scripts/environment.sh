@@ -33,12 +33,13 @@ environment_works() {
     [ -z "$place" ] || [ "$place" -ef "$venv" ]
 }
 
-# True if setup has made the environment, and so may remove it. Earlier versions left only stamps.
+# True if setup has made the environment, and so may remove it. Earlier versions left only stamps, also in environments
+# that they had found: those count in this checkout alone.
 made_by_setup() {
     case $(cat "$venv/.setup" 2>/dev/null) in
         made) true ;;
         found) false ;;
-        *) [ -e "$venv/.torch" ] || [ -e "$venv/.python" ] ;;
+        *) [ "$(dirname "$venv")" -ef . ] && { [ -e "$venv/.torch" ] || [ -e "$venv/.python" ]; } ;;
     esac
 }
 

@@ -36,7 +36,7 @@ find_missing() {
     want cmake if has cmake
     want ninja-build if has ninja
     want git if has git
-    want python3 python3-venv if 'environment_works || find_python'
+    want python3 python3-venv if 'environment_works || find_python >/dev/null'
     want ca-certificates if 'test -e /etc/ssl/certs/ca-certificates.crt || test -d /etc/pki'
     want openmpi-bin libopenmpi-dev if has_mpi
     [ "$cluster" = yes ] || want openmpi-bin if has mpirun  # a cluster may start ranks with srun alone

@@ -149,7 +149,7 @@ def test_local_leaves_a_run_alone_that_is_running(sweep):
 def test_a_hangup_stops_local_runs(sweep):
     sweep.write({"seed": [1, 2]}, {"graph": "ring", "replicas": 2})
     sweep.program(f'trap "touch {sweep.folder}/stopped; exit 75" USR1\n'
-                  f'touch {sweep.folder}/begun; while :; do sleep 0.05; done')
+                  f'touch {sweep.folder}/begun; for _ in $(seq 1000); do sleep 0.05; done')
     terminal, inside = pty.openpty()
     local = subprocess.Popen(sweep.command("local", "--jobs", 1), cwd=sweep.folder,
                              env=sweep.environment, stdout=inside, stderr=inside,
@@ -396,13 +396,14 @@ def test_lasting_refusals_are_shown_whole_and_not_retried(quick, lines, said):
 def test_variables_of_the_caller_change_no_job(quick):
     """A sweep is submitted from an interactive job, by a user with defaults for sbatch."""
     quick.write({"seed": [1]}, ranks=2)
-    (quick.folder / "site.json").write_text('{"partition": "p"}')
-    mine = {"SBATCH_PARTITION": "debug", "SBATCH_TIMELIMIT": "5", "SBATCH_ARRAY_INX": "0-9",
+    (quick.folder / "site.json").write_text('{"partition": "p", "sbatch": ["-Cgpu"]}')
+    mine = {"SBATCH_PARTITION": "debug", "SBATCH_CONSTRAINT": "cpu", "SBATCH_TIMELIMIT": "5",
+            "SBATCH_ARRAY_INX": "0-9",
             "SBATCH_OUTPUT": "x", "SBATCH_NO_REQUEUE": "1", "SBATCH_SIGNAL": "INT",
             "SLURM_CPU_BIND": "verbose", "SLURM_MEM_PER_CPU": "100", "SLURM_JOB_ID": "3",
             "SRUN_CPUS_PER_TASK": "9"}
     kept = {"SBATCH_ACCOUNT": "a", "SBATCH_EXPORT": "NONE", "SLURM_CONF": "/c", "HOME": "/h",
-            "SLURM_CLUSTERS": "c"}
+            "SLURM_CLUSTERS": "c", "SLURM_MPI_TYPE": "pmix"}
     quick.environment.update(mine, **kept, DBENCH_DATA="/a folder", DBENCH_TIMEOUT="70")
     stand_in(quick, "squeue", "exit 0")
     stand_in(quick, "sacct", "exit 1")

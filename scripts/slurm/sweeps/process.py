@@ -4,14 +4,15 @@ import os
 import subprocess
 
 # Variables of the step of Slurm that this process is in, by their beginnings.
-STEP = ("SLURM_STEP_", "SLURM_PROCID", "PMI_", "PMIX_")
+STEP = ("SLURM_STEP_", "SLURM_PROCID", "PMI_RANK", "PMI_SIZE", "PMI_FD", "PMIX_RANK",
+        "PMIX_NAMESPACE", "PMIX_SERVER_")
 
 
 def outside_a_step():
     """Return the environment without the variables by which a program takes itself for one of
     several ranks: in `srun -n 4 --pty bash` a program that is started alone would have them."""
     return {name: value for name, value in os.environ.items()
-            if not name.startswith(STEP) or name.startswith("PMIX_MCA_")}
+            if not name.startswith(STEP)}
 
 
 def call(command, text="", environment=None):

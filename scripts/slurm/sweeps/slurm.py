@@ -21,11 +21,16 @@ TEMPORARY = ("timed out", "temporarily", "unable to contact", "connection refuse
 # names the one.
 POLICY = "(job submit limit"
 LONGEST_WAIT = 3600  # seconds between two tries
-OWN = ("SLURM_CONF", "SLURM_CLUSTERS")  # the variables of Slurm that do not belong to one job
+# The variables of Slurm that belong to the user or the site and not to one job.
+OWN = ("SLURM_CONF", "SLURM_CLUSTERS", "SLURM_MPI_TYPE", "SLURM_JWT")
+# The long names of short options.
+LONG = {"A": "account", "C": "constraint", "J": "job-name", "N": "nodes", "M": "clusters",
+        "c": "cpus-per-task", "p": "partition", "q": "qos", "w": "nodelist", "x": "exclude"}
+MEMORY = ("MEM_PER_NODE", "MEM_PER_CPU", "MEM_PER_GPU")
 # The variables of sbatch with another name than their option, and those that undo an option.
 VARIABLES = {"array": ("ARRAY_INX",), "time": ("TIMELIMIT",), "requeue": ("REQUEUE", "NO_REQUEUE"),
              "gpus-per-node": ("GPUS_PER_NODE", "GPUS", "GPUS_PER_TASK", "GPUS_PER_SOCKET"),
-             "mem": ("MEM_PER_NODE", "MEM_PER_CPU", "MEM_PER_GPU")}
+             "mem": MEMORY, "mem-per-cpu": MEMORY, "mem-per-gpu": MEMORY}
 
 
 def from_squeue():
@@ -67,7 +72,8 @@ def environment(text):
     script `text`, so those of options in the script are removed. The variables of a job from which
     the sweep is submitted would change how srun starts ranks in the new job."""
     set_here: set[str] = set()
-    for option in re.findall(r'^#SBATCH "?--([a-z-]+)', text, re.M):
+    for long, short in re.findall(r'^#SBATCH "?(?:--([a-z-]+)|-([a-zA-Z]))', text, re.M):
+        option = long or LONG.get(short, short)
         names = VARIABLES.get(option, (option.replace("-", "_").upper(),))
         set_here.update("SBATCH_" + name for name in names)
     return {name: value for name, value in os.environ.items()

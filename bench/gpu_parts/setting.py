@@ -78,7 +78,8 @@ class Process:
         """Return the completed process; its status is None if it was ended after `seconds`."""
         if self.done is None:
             try:
-                said = self.popen.communicate(timeout=max(0, seconds))
+                limit = None if seconds == float("inf") else max(0, seconds)
+                said = self.popen.communicate(timeout=limit)
                 status = self.popen.returncode
             except subprocess.TimeoutExpired:
                 said, status = self.end(), None

@@ -10,7 +10,7 @@
 // steps:
 //   1. begin            All ranks together.
 //   2. may_begin        Before each iteration, until it returns false.
-//   3. finish_span   Waits until all ranks have called it; then nothing is in flight any more.
+//   3. finish_span      Waits until all ranks have called it; then nothing is in flight any more.
 // No rank waits for a rank that computes, except in `finish_span`. A request to stop goes to
 // rank 0, which queries how far each rank is. No rank begins another iteration before rank 0 has
 // announced the last one: the furthest iteration that any rank has begun.

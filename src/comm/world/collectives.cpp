@@ -175,7 +175,9 @@ std::shared_ptr<Collective> World::Impl::collective(Collective::Direction direct
     return std::make_shared<Collective>(endpoint, direction, std::move(text), std::move(answer));
 }
 
-void World::Impl::wait(const std::string& what, Collective& collective, double seconds) {
+void World::Impl::wait(const std::string& what, const std::shared_ptr<Collective>& given,
+                       double seconds) {
+    Collective& collective = *given;
     if (engine.test(collective)) return;
     if (seconds <= 0) seconds = deadline;
     const Engine::Waiting waiting(engine);
@@ -189,26 +191,27 @@ void World::Impl::wait(const std::string& what, Collective& collective, double s
             extended_limit(seconds, collective.steps_down()));
     } catch (...) {
         failed = true;
+        Engine::keep_until_exit(given);  // MPI may still write into its texts.
         throw;
     }
 }
 
 std::vector<std::string> World::Impl::gather(const std::string& what, const std::string& bytes) {
     const auto gathering = collective(Collective::Direction::up, bytes);
-    wait(what, *gathering);
+    wait(what, gathering);
     return std::move(gathering->texts());
 }
 
 void World::Impl::broadcast(const std::string& what, std::string& bytes) {
     const auto telling = collective(Collective::Direction::down, bytes);
-    wait(what, *telling);
+    wait(what, telling);
     bytes = std::move(telling->text());
 }
 
 std::string World::Impl::answer(const std::string& what, const std::string& bytes,
                                 Collective::Answer answer, double seconds) {
     const auto asking = collective(Collective::Direction::both, bytes, std::move(answer));
-    wait(what, *asking, seconds);
+    wait(what, asking, seconds);
     return std::move(asking->text());
 }
 
@@ -226,12 +229,12 @@ BackgroundCollective::~BackgroundCollective() = default;
 bool BackgroundCollective::done() const { return collective_->done(); }
 
 const std::vector<std::string>& BackgroundCollective::texts() {
-    world_.wait(what_, *collective_);
+    world_.wait(what_, collective_);
     return collective_->texts();
 }
 
 const std::string& BackgroundCollective::answer() {
-    world_.wait(what_, *collective_);
+    world_.wait(what_, collective_);
     return collective_->text();
 }
 

@@ -67,7 +67,8 @@ struct World::Impl {
                                            Collective::Answer answer = nullptr);
     /// Waits for a collective, whether or not it is in the engine's list. `seconds` 0: the run's
     /// deadline.
-    void wait(const std::string& what, Collective& collective, double seconds = 0);
+    void wait(const std::string& what, const std::shared_ptr<Collective>& collective,
+              double seconds = 0);
 
     // Blocking collectives. `what` names them in errors.
     std::vector<std::string> gather(const std::string& what, const std::string& bytes);

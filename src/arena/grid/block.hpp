@@ -66,8 +66,9 @@ DBENCH_INLINE void with_flag(bool flag, const Work& work) {
 
 inline constexpr int kThreads = 256;  ///< Threads per block on a device.
 
-/// The largest scratch memory of a block on every device that kernels are built for. A
-/// multiprocessor of compute capability 8.0 provides 163 KiB, which must also hold the stage below.
+/// The largest scratch memory of a block on the devices that kernels are built for: compute
+/// capability 8.0 provides 163 KiB, which must also hold the stage below. Devices that run the same
+/// code with less (8.6, 8.9, 12.0: 99 KiB) refuse a launch that needs more than they have.
 inline constexpr int64_t kMaxScratch = 152 * 1024;
 
 /// The common parts of blocks with many threads. `Derived` provides for_each and two functions

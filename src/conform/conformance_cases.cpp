@@ -197,8 +197,11 @@ std::vector<ConformanceCase> conformance_cases(const std::string& algorithm) {
             Json spec = Json::parse(form.algorithm);
             spec["type"] = row.name;
             const auto facts = algorithms::facts_of(row, resolved_algorithm(spec, row));
-            out.push_back({std::move(spec), Json::parse(form.optimizer), &row, form.promised,
-                           facts.traits.one_start, nullptr, Json::parse(form.message)});
+            // centralized never brings different starts together.
+            const bool same =
+                row.traits.graph == algorithms::GraphNeed::none || facts.traits.one_start;
+            out.push_back({std::move(spec), Json::parse(form.optimizer), &row, form.promised, same,
+                           nullptr, Json::parse(form.message)});
         }
     }
     if (out.empty()) {

@@ -61,9 +61,7 @@ AlgorithmEntry centralized_entry() {
     return {"centralized",
             "gradient all-reduce with the same update on all replicas; no graph",
             make_centralized,
-            {.graph = GraphNeed::none,
-             .one_start = true,  // Equal updates never bring different starts together.
-             .bias = Bias::vanishes}};
+            {.graph = GraphNeed::none, .bias = Bias::vanishes}};
 }
 
 }  // namespace dbench::algorithms

@@ -64,8 +64,8 @@ class ExportedModel : public Model {
 public:
     ExportedModel(ExportedFile file, MemoryFormat format, const ModelContext& context)
         : file_(std::move(file)),
-          train_(file_.train, unread_buffers(file_)),
-          eval_(file_.eval, unread_buffers(file_)),
+          train_(file_.train, unread_),
+          eval_(file_.eval, unread_),
           loss_(file_) {
         require_operators();
         require_data(context);
@@ -507,6 +507,7 @@ private:
     }
 
     ExportedFile file_;
+    const std::set<std::string> unread_ = unread_buffers(file_);
     Interpreter train_, eval_;
     ExportedLoss loss_;
     data::Order order_ = data::Order::contiguous;

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
@@ -14,12 +13,11 @@
 #include "base/build_info.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "data/kept_data.hpp"
 #include "graphs/schedule.hpp"
 #include "predict/rounds.hpp"
-#include "program/abort_job.hpp"
 #include "program/link_costs.hpp"
+#include "program/measured_iterations.hpp"
 #include "program/provenance.hpp"
 #include "program/rank_values.hpp"
 
@@ -29,142 +27,7 @@ using base::Json;
 
 namespace {
 
-constexpr int64_t kWarmUp = 3, kFewest = 20, kMost = 2000;  // iterations
-
 constexpr double kAssumedDevicePass = 1e-12;  // seconds per byte: a GPU's memory
-
-// Returns changes that give a spec this algorithm and graph, and switch off everything except
-// iterations.
-std::vector<std::string> settings_of(const std::string& algorithm, const std::string& graph,
-                                     int64_t batch) {
-    std::vector<std::string> settings{"/algorithm=" + algorithm,
-                                      "/graph=" + graph,
-                                      "/message=float32",
-                                      "/delays=[]",
-                                      R"(/length={"iterations": 1000000})",
-                                      "/schedule=constant",
-                                      "/placement=linear",
-                                      R"(/profile={"norms": false, "variance": {"kind": "off"}})",
-                                      R"(/checkpoint={"every": null})"};
-    if (batch > 0) settings.push_back("/data/batch_size=" + std::to_string(batch));
-    return settings;
-}
-
-std::string time_text(double seconds) {
-    char text[40];
-    std::snprintf(text, sizeof text, "%.3g ms", 1e3 * seconds);
-    return text;
-}
-
-// Measures `count` iterations. A rank may fail alone, for example at a damaged photograph, while
-// others wait for its rows: the job then ends on all ranks.
-train::StepMeasurement measure_or_abort(comm::World& world, const PreparedRun& run, int64_t count) {
-    try {
-        return run.session->measure_steps(count);
-    } catch (const std::exception& error) {
-        const bool memory = is_out_of_memory(error);
-        abort_job(world, memory ? memory_message(error) : base::reason_of(error),
-                  memory || is_user_error(error));
-    }
-}
-
-// Prepares the spec of `arguments` with the changes of `settings`. Collective. Throws UserError on
-// all ranks.
-PreparedRun prepare(comm::World& world, RunArguments arguments,
-                    const std::vector<std::string>& settings, data::KeptData& data) {
-    arguments.output.clear();
-    arguments.settings.insert(arguments.settings.end(), settings.begin(), settings.end());
-    // Notices of keys that the settings replace concern nobody: the user has not set them.
-    base::set_log_identity(world.rank(), true);
-    const Spec spec = read_specs(world, arguments).front();
-    base::set_log_identity(world.rank(), arguments.quiet);
-    PreparedRun run = prepare_run(world, spec, train::DevicePurpose::training, &data);
-    const MemoryNeed need{run.session->estimate().memory_bytes, run.device.get()};
-    run_on_all_ranks(
-        world, [&] { run.session->prepare(); }, need);
-    run.session->choose_stacking();
-    return run;
-}
-
-// Iterations of the spec with some settings, measured block by block.
-class Iterations {
-public:
-    Iterations(std::string kind, std::vector<std::string> settings, double seconds)
-        : seconds(seconds), kind_(std::move(kind)), settings_(std::move(settings)) {}
-
-    double seconds;  // for which they are measured
-
-    // Collective. Throws UserError on all ranks.
-    void prepare(comm::World& world, const RunArguments& arguments, data::KeptData& data) {
-        run_ = program::prepare(world, arguments, settings_, data);
-        placement_ = run_->placement;
-        row_bytes_ = run_->session->row_bytes();
-    }
-    // Frees the memory of the run. The times stay.
-    void release() { run_.reset(); }
-    const PreparedRun* run() const { return run_ ? &*run_ : nullptr; }
-
-    // Decides how many iterations fit into the seconds, equally many on all ranks.
-    void warm_up(comm::World& world) {
-        const base::Stopwatch watch;
-        measure_or_abort(world, *run_, kWarmUp);
-        const double each = mean_over_ranks(world, watch.seconds()) / kWarmUp;
-        count_ = std::clamp(static_cast<int64_t>(seconds / std::max(1e-9, each)), kFewest, kMost);
-        if (world.rank() == 0) {
-            base::notice("measuring " + std::to_string(count_) + " iterations " + kind_ +
-                         " of about " + time_text(each));
-        }
-    }
-    int64_t count() const { return count_; }
-
-    // Measures one of `blocks` blocks. Its first iteration does not count, because it begins with
-    // cold caches and without a batch, and its last one, because in the order combine_while_adapt
-    // it sends nothing for a next one.
-    void measure_block(comm::World& world, int64_t blocks) {
-        world.barrier();
-        const train::StepMeasurement found =
-            measure_or_abort(world, *run_, (count_ + blocks - 1) / blocks + 2);
-        times_.insert(times_.end(), found.times.begin() + 1, found.times.end() - 1);
-        if (buckets_.empty()) {
-            buckets_ = found.buckets;
-            for (auto& bucket : buckets_) bucket.share = 0;
-        }
-        for (size_t k = 0; k < buckets_.size(); ++k) {
-            buckets_[k].share += found.buckets[k].share / static_cast<double>(blocks);
-        }
-    }
-
-    const std::vector<algorithms::Times>& times() const { return times_; }
-    const std::vector<train::StepMeasurement::BucketReady>& buckets() const { return buckets_; }
-    const comm::Placement& placement() const { return placement_; }
-    double row_bytes() const { return row_bytes_; }
-
-private:
-    std::string kind_;
-    std::vector<std::string> settings_;
-    std::optional<PreparedRun> run_;
-    comm::Placement placement_ = {1, 1};
-    double row_bytes_ = 0;
-    int64_t count_ = 0;
-    std::vector<algorithms::Times> times_;
-    std::vector<train::StepMeasurement::BucketReady> buckets_;
-};
-
-// Measures iterations of several kinds in turn, in blocks, because the speed of a machine changes
-// within minutes: what is compared must be measured at the same time.
-void measure_in_turn(comm::World& world, const std::vector<Iterations*>& kinds) {
-    constexpr int64_t kFewestBlocks = 5, kMostBlocks = 10, kShortest = 8;
-    int64_t fewest = kMost;
-    for (Iterations* each : kinds) {
-        each->warm_up(world);
-        fewest = std::min(fewest, each->count());
-    }
-    const int64_t blocks =
-        kinds.size() == 1 ? 1 : std::clamp(fewest / kShortest, kFewestBlocks, kMostBlocks);
-    for (int64_t block = 0; block < blocks; ++block) {
-        for (Iterations* each : kinds) each->measure_block(world, blocks);
-    }
-}
 
 // Returns the mean over ranks of the mean of `values`.
 double mean_of_ranks(comm::World& world, const std::vector<double>& values) {
@@ -204,10 +67,10 @@ predict::Exchange exchange_if_link_bound(comm::World& world,
 struct OrderIterations {
     predict::Order order;
     std::string name;
-    Iterations one;                     // with one row, or an all-reduce
-    std::optional<Iterations> several;  // with several rows
-    std::string graph;                  // of `one`; empty for an all-reduce
-    std::string obstacle = "";          // why something was not measured
+    MeasuredIterations one;                     // with one row, or an all-reduce
+    std::optional<MeasuredIterations> several;  // with several rows
+    std::string graph;                          // of `one`; empty for an all-reduce
+    std::string obstacle = "";                  // why something was not measured
 };
 
 // The bytes that this rank reads, writes and sends in an iteration.
@@ -243,7 +106,7 @@ Traffic bytes_on(comm::World& world, const comm::Placement& placement, double ro
 }
 
 // Returns the compute steps of all ranks, on rank 0.
-predict::Distribution compute_of(comm::World& world, const Iterations& iterations) {
+predict::Distribution compute_of(comm::World& world, const MeasuredIterations& iterations) {
     const double factor = up_to_most_replicas(world, iterations.placement());
     std::vector<double> compute;
     for (const algorithms::Times& times : iterations.times()) {
@@ -259,7 +122,7 @@ predict::Distribution compute_of(comm::World& world, const Iterations& iteration
 // that of `c`.
 predict::OrderCosts costs_from(comm::World& world, const OrderIterations& measured,
                                const predict::Calibration& c) {
-    const Iterations& iterations = measured.one;
+    const MeasuredIterations& iterations = measured.one;
     const comm::Placement& placement = iterations.placement();
     const double row = iterations.row_bytes();
     const Traffic one = bytes_on(world, placement, row, measured.graph, c);
@@ -317,10 +180,10 @@ void measure_changing(comm::World& world, const RunArguments& arguments, double 
     std::vector<double> bound{costs.exchange.bytes};  // 0 except on rank 0
     world.sum(bound);
     if (bound[0] == 0) return;
-    Iterations measured("with changing hosts",
-                        settings_of(R"({"type": "dsgd", "order": "combine_while_adapt"})",
-                                    predict::kChangingGraph, batch),
-                        seconds);
+    MeasuredIterations measured("with changing hosts",
+                                settings_of(R"({"type": "dsgd", "order": "combine_while_adapt"})",
+                                            predict::kChangingGraph, batch),
+                                seconds);
     measured.prepare(world, arguments, data);
     if (measured.placement().replicas != hosts) return;
     measured.warm_up(world);
@@ -358,7 +221,7 @@ double measure_memory(comm::World& world, double row_bytes) {
 }
 
 // Joins the costs of all ranks on rank 0.
-void gather_costs(comm::World& world, const Iterations& alone, predict::Calibration& c) {
+void gather_costs(comm::World& world, const MeasuredIterations& alone, predict::Calibration& c) {
     const double factor = up_to_most_replicas(world, alone.placement());
     std::vector<double> update;
     for (const algorithms::Times& times : alone.times()) {
@@ -370,7 +233,7 @@ void gather_costs(comm::World& world, const Iterations& alone, predict::Calibrat
 }
 
 // Returns the buckets of one replica.
-std::vector<predict::Bucket> buckets_of(const Iterations& alone, const PreparedRun& run) {
+std::vector<predict::Bucket> buckets_of(const MeasuredIterations& alone, const PreparedRun& run) {
     const double element = static_cast<double>(arena::size_of(run.session->type()));
     const bool host = run.device->is_host();
     std::vector<predict::Bucket> found;
@@ -390,22 +253,23 @@ std::vector<predict::Bucket> buckets_of(const Iterations& alone, const PreparedR
 
 // Returns the iterations in which the orders are measured, each kind for `seconds`. `alone` has
 // been prepared.
-std::vector<OrderIterations> iterations_of_orders(comm::World& world, const Iterations& alone,
-                                                  double seconds, int64_t batch,
-                                                  const predict::Calibration& c) {
+std::vector<OrderIterations> iterations_of_orders(comm::World& world,
+                                                  const MeasuredIterations& alone, double seconds,
+                                                  int64_t batch, const predict::Calibration& c) {
     std::vector<OrderIterations> found;
     for (const auto& [order, name] : predict::kMeasuredOrders) {
         if (order == predict::Order::all_reduce) {
             if (world.size() == 1) continue;  // nothing would be exchanged
             const auto settings = settings_of(R"({"type": "centralized"})", "null", batch);
             found.push_back(
-                {order, name, Iterations("with all-reduces", settings, seconds), {}, ""});
+                {order, name, MeasuredIterations("with all-reduces", settings, seconds), {}, ""});
             continue;
         }
         const std::string algorithm = R"({"type": "dsgd", "order": ")" + std::string(name) + "\"}";
         const auto on = [&](const char* graph) {
-            return Iterations("in the order " + std::string(name) + " on the graph " + graph,
-                              settings_of(algorithm, graph, batch), seconds);
+            return MeasuredIterations(
+                "in the order " + std::string(name) + " on the graph " + graph,
+                settings_of(algorithm, graph, batch), seconds);
         };
         OrderIterations& added = found.emplace_back(
             OrderIterations{order, name, on(predict::kGraphOfOrders), {}, predict::kGraphOfOrders});
@@ -432,16 +296,16 @@ bool fit_together(comm::World& world, const PreparedRun& run, size_t kinds,
 
 // Measures `alone`, which has been prepared, and the orders, and frees their memory: all in turn if
 // their runs fit into memory together, otherwise one after another.
-void measure_all(comm::World& world, const RunArguments& arguments, Iterations& alone,
+void measure_all(comm::World& world, const RunArguments& arguments, MeasuredIterations& alone,
                  std::vector<OrderIterations>& orders, data::KeptData& data,
                  predict::Calibration& c) {
-    std::vector<std::pair<Iterations*, OrderIterations*>> all;
+    std::vector<std::pair<MeasuredIterations*, OrderIterations*>> all;
     for (OrderIterations& order : orders) {
         all.emplace_back(&order.one, &order);
         if (order.several) all.emplace_back(&*order.several, &order);
     }
     const bool together = fit_together(world, *alone.run(), all.size() + 1, c);
-    const auto prepare = [&](Iterations* kind, OrderIterations* order) {
+    const auto prepare = [&](MeasuredIterations* kind, OrderIterations* order) {
         try {
             kind->prepare(world, arguments, data);
         } catch (const base::UserError& error) {
@@ -449,13 +313,13 @@ void measure_all(comm::World& world, const RunArguments& arguments, Iterations& 
         }
         return kind->run() != nullptr;
     };
-    std::vector<Iterations*> in_turn{&alone};
+    std::vector<MeasuredIterations*> in_turn{&alone};
     for (const auto& [kind, order] : all) {
         if (together && prepare(kind, order)) in_turn.push_back(kind);
     }
     measure_in_turn(world, in_turn);
     c.buckets = buckets_of(alone, *alone.run());
-    for (Iterations* kind : in_turn) kind->release();
+    for (MeasuredIterations* kind : in_turn) kind->release();
     for (const auto& [kind, order] : all) {
         if (together || !prepare(kind, order)) continue;
         measure_in_turn(world, {kind});
@@ -503,9 +367,9 @@ predict::Calibration measure_costs(comm::World& world, const RunArguments& argum
     predict::Calibration c;
     measure_link_costs(world, c);
     data::KeptData data;
-    Iterations alone("without exchange",
-                     settings_of(R"({"type": "local_sgd", "period": 1000000000})", "ring", batch),
-                     seconds);
+    MeasuredIterations alone(
+        "without exchange",
+        settings_of(R"({"type": "local_sgd", "period": 1000000000})", "ring", batch), seconds);
     alone.prepare(world, arguments, data);
     const comm::Placement placement = alone.placement();
     c.replicas_per_rank = static_cast<double>(placement.count(0));

@@ -140,13 +140,14 @@ void check_stop_deadline(const std::string& what, double start) {
                   ": DBENCH_STOP_TIMEOUT sets the limit");
 }
 
-void pause(double seconds, const std::function<void()>& check_failures) {
+double pause(double seconds, const std::function<void()>& check_failures) {
     constexpr double kPollInterval = 0.01;  // seconds between two polls
     const base::Stopwatch watch;
     for (;;) {
         check_failures();
-        const double left = seconds - watch.seconds();
-        if (left <= 0 || !base::received_signal().empty()) return;
+        const double slept = watch.seconds(), left = seconds - slept;
+        if (left <= 0) return seconds;
+        if (!base::received_signal().empty()) return slept;
         std::this_thread::sleep_for(std::chrono::duration<double>(std::min(left, kPollInterval)));
     }
 }

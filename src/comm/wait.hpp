@@ -79,6 +79,6 @@ void check_stop_deadline(const std::string& what, double start);
 
 /// Sleeps for `seconds` (a simulated delay), or until a signal arrives. Calls `check_failures` at
 /// intervals and passes on its exceptions.
-void pause(double seconds, const std::function<void()>& check_failures);
+double pause(double seconds, const std::function<void()>& check_failures);
 
 }  // namespace dbench::comm

@@ -100,6 +100,7 @@ std::vector<Case> cases_of(comm::World& world, const RunArguments& arguments) {
         for (const std::string& file : arguments.specs) {
             cases.push_back({file, arguments});
             cases.back().arguments.specs = {file};
+            cases.back().arguments.one_of_several = true;
         }
         return cases;
     }
@@ -138,11 +139,15 @@ int check_several(comm::World& world, const RunArguments& arguments, bool json) 
         }
     };
     int status = 0;
+    OutputWriters writers;
     data::KeptData data;  // Specs of a sweep often differ in other keys.
     for (const Case& one : cases_of(world, arguments)) {
         try {
-            const PreparedRun s = prepare_run(world, read_specs(world, one.arguments).front(),
-                                              train::DevicePurpose::planning, &data);
+            const Spec spec = read_specs(world, one.arguments).front();
+            // A warning only: specs that are checked together may be run one by one.
+            const std::string same = points ? "" : writers.add(one.name, spec.output);
+            if (!same.empty() && world.rank() == 0) base::warn(same);
+            const PreparedRun s = prepare_run(world, spec, train::DevicePurpose::planning, &data);
             const Planned plan = planned(world, s, one.arguments);
             if (world.rank() != 0) continue;
             if (json) {

@@ -46,7 +46,8 @@ void check_calibration_output(const std::string& path, bool overwrite) {
 
 // Returns the samples per replica, if the spec's batch depends on the number of replicas; else 0.
 int64_t batch_of_replica(const PreparedRun& run) {
-    if (run.spec.resolved.at("data").at("batch_size").is_number()) return 0;
+    const base::Json& batch = run.spec.resolved.at("data").at("batch_size");
+    if (batch.is_number() || batch.contains("tokens")) return 0;
     return std::max<int64_t>(1, run.session->plan().samples_per_iteration / run.placement.replicas);
 }
 

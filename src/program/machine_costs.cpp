@@ -349,8 +349,13 @@ predict::Subject subject_of(const PreparedRun& run, int threads) {
     const Json clipped = optimizer.value("clip_norm", Json());
     if (!clipped.is_null()) model["clip_norm"] = clipped;
     model["data"] = resolved.at("data").at("type");
-    model["batch"] = static_cast<double>(session.plan().samples_per_iteration) /
-                     static_cast<double>(run.placement.replicas);
+    const Json& batch = resolved.at("data").at("batch_size");
+    if (batch.is_object() && batch.contains("tokens")) {
+        model["batch"] = batch;
+    } else {
+        model["batch"] = static_cast<double>(session.plan().samples_per_iteration) /
+                         static_cast<double>(run.placement.replicas);
+    }
     return {cpu_model(),
             static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)),
             run.device->name(),

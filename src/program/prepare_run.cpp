@@ -120,8 +120,9 @@ Spec read(const std::string& path, const RunArguments& arguments) {
     try {
         Spec spec = resolve_spec(read_spec(path, arguments.settings), default_name(path));
         const fs::path output = arguments.output;
-        if (several) base::check_path_text(arguments.output, "--output");
-        if (several && !output.empty()) {
+        const bool folder = several || arguments.one_of_several;
+        if (folder) base::check_path_text(arguments.output, "--output");
+        if (folder && !output.empty()) {
             spec.output = (output / fs::path(spec.output).filename()).string();
         } else if (!output.empty()) {
             spec.output = output_path(arguments.output, spec.run.name, "--output");
@@ -141,15 +142,11 @@ Spec read(const std::string& path, const RunArguments& arguments) {
 }
 
 // Checks the output of one of several specs before the first run begins, so that no later run fails
-// for it. `writers` maps each output so far to its spec.
+// for it.
 void check_output(const std::string& path, const std::string& output, const RunArguments& arguments,
-                  std::map<std::string, std::string>& writers) {
-    std::error_code unknown;  // The current folder may have been removed.
-    const auto [writer, first] =
-        writers.emplace(fs::absolute(output, unknown).lexically_normal().string(), path);
-    if (!first) {
-        throw UserError(path + " and " + writer->second + " would both write " + output +
-                        ": give them names or outputs of their own (/name, /output)");
+                  OutputWriters& writers) {
+    if (const std::string obstacle = writers.add(path, output); !obstacle.empty()) {
+        throw UserError(obstacle);
     }
     std::error_code ignored;
     if (!arguments.output.empty() && fs::exists(arguments.output, ignored) &&
@@ -179,11 +176,20 @@ std::shared_ptr<const std::string> read_model_file(comm::World& world, const Spe
 
 }  // namespace
 
+std::string OutputWriters::add(const std::string& path, const std::string& output) {
+    std::error_code unknown;  // The current folder may have been removed.
+    const auto [writer, first] =
+        specs_.emplace(fs::absolute(output, unknown).lexically_normal().string(), path);
+    if (first) return "";
+    return path + " and " + writer->second + " would both write " + output +
+           ": give them names or outputs of their own (/name, /output)";
+}
+
 std::vector<Spec> read_specs(comm::World& world, const RunArguments& arguments) {
     Json all = Json::array();
     run_on_all_ranks(world, [&] {
         if (world.rank() != 0) return;
-        std::map<std::string, std::string> writers;
+        OutputWriters writers;
         for (const std::string& path : arguments.specs) {
             const Spec spec = read(path, arguments);
             all.push_back({{"resolved", spec.resolved},

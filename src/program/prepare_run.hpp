@@ -1,6 +1,7 @@
 #pragma once
 // Builds all parts of a run from its spec file, equally on every rank: graph, device, session.
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +28,7 @@ struct RunArguments {
     std::vector<std::string> specs;     ///< spec files; several are run one after another
     std::vector<std::string> settings;  ///< the arguments of --set
     std::string output;  ///< empty: the spec's; with several specs, the folder of their results
+    bool one_of_several = false;  ///< `output` is a folder, although `specs` names one spec
     bool overwrite = false;
     bool resume = false;               ///< continue from the newest checkpoint, if there is one
     bool accept_changed_data = false;  ///< resume even if data or files have changed
@@ -38,6 +40,17 @@ struct RunArguments {
     std::vector<std::string> purposes;  ///< `check`: comparisons for which the run must serve
     std::string points;                 ///< `check`: a file of check_points.hpp; empty: none
     std::vector<std::string> command;   ///< argv, for provenance
+};
+
+/// The results that several specs would write.
+class OutputWriters {
+public:
+    /// Adds the spec in the file `path` with its result file. Returns what is wrong if an earlier
+    /// spec would write the same file; else an empty text.
+    std::string add(const std::string& path, const std::string& output);
+
+private:
+    std::map<std::string, std::string> specs_;  // By absolute path of the result file.
 };
 
 /// Reads, overrides and resolves every spec on rank 0 and returns the results on all ranks. With

@@ -251,6 +251,13 @@ Spec resolve_known(const Json& given, const std::string& default_name) {
         if (given.contains(p.name)) plain[p.name] = given.at(p.name);
     }
     plain = base::resolve_object(plain, "", own);
+    if (plain["compute"] == "float32") {  // Results name one arithmetic by one word.
+        if (plain["precision"] != "float32") {
+            throw UserError("/compute: float32 requires \"precision\": \"float32\": choose " +
+                            std::string("\"precision\", or this precision"));
+        }
+        plain["compute"] = "precision";
+    }
     Spec spec;
     Json& out = spec.resolved;
     for (const char* key : {"name", "notes", "replicas", "seed", "precision", "device"}) {

@@ -8,6 +8,7 @@
 #include "program/parse_member.hpp"
 #include "program/spec_keys.hpp"
 #include "program/spec_tables.hpp"
+#include "train/spec/run_spec.hpp"
 
 namespace dbench::program {
 
@@ -58,6 +59,15 @@ bool is_family(const std::string& pointer) {
     return family_keys(pointer, "", keys);
 }
 
+// Turns a number, which stands for all seeds, into an object of them, so that one can be replaced
+// and the others stay.
+void open_seed(Json& seed) {
+    if (!seed.is_number()) return;
+    const Json number = seed;
+    seed = Json::object();
+    for (const std::string& name : train::seed_names()) seed[name] = number;
+}
+
 void merge_at(Json& target, const Json& patch, const std::string& pointer) {
     if (is_family(pointer)) {
         const std::string old_type = type_of(target);
@@ -77,6 +87,7 @@ void merge_at(Json& target, const Json& patch, const std::string& pointer) {
     const bool one_of = target.is_object() && patch.is_object() && target.size() == 1 &&
                         patch.size() == 1 &&
                         are_alternatives(target.begin().key(), patch.begin().key());
+    if (pointer == "/seed" && patch.is_object()) open_seed(target);
     if (!target.is_object() || !patch.is_object() || one_of) {
         target = patch;
         return;
@@ -133,6 +144,7 @@ void open_objects(Json& target, const std::string& pointer) {
         if (!at->is_object() || !at->contains(key)) return;
         at = &at->at(key);
         if (at->is_string() && is_family(path)) *at = Json{{"type", *at}};
+        if (path == "/seed") open_seed(*at);
         if (at->is_number()) *at = Json::object();
     }
 }
@@ -173,6 +185,11 @@ void apply_setting(Json& target, const std::string& setting) {
     const size_t slash = pointer.rfind('/');
     const std::string parent = pointer.substr(0, slash), key = pointer.substr(slash + 1);
     if (key.empty()) throw base::UserError(where + ": the pointer names no key");
+    if (pointer == "/base") {
+        throw base::UserError(where +
+                              ": only a file can name its base, because it is read before "
+                              "--set: write the key into the spec, or start with the other spec");
+    }
     if (parent.empty()) {  // whole families and plain keys are replaced
         Json patch{{key, value}};
         if (target.contains(key)) target.erase(key);

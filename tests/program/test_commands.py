@@ -289,6 +289,38 @@ def test_check_of_several_specs_reports_each(dbench):
     assert done.stdout.count(f"{good}: 30730 parameters, memory per rank ") == 2
 
 
+def test_check_of_several_specs_warns_of_equal_outputs(dbench):
+    names = {"a.json": "same", "b.json": "same", "c.json": "other"}
+    a, b, c = (dbench.spec({"name": name}, file) for file, name in names.items())
+    assert f"{b} and {a} would both write" in dbench("check", a, b, c).stderr
+    assert "becomes a file" not in dbench("check", a, c, "--output", "results/both").stderr
+
+
+def test_one_seed_can_be_replaced(dbench):
+    spec = dbench.spec(seed=7)
+    for given in (["--set", "seed.data=3"], ["--set", 'seed={"data": 3}']):
+        answer = json.loads(dbench("check", spec, *given, "--json").stdout)
+        seeds = answer["spec"]["seed"]
+        one = given[1].startswith("seed.")
+        assert seeds["data"] == 3 and seeds["init"] == (7 if one else 1), seeds
+    child = dbench.folder / "child.json"
+    child.write_text(json.dumps({"base": spec, "seed": {"data": 3}}))
+    seeds = json.loads(dbench("check", child, "--json").stdout)["spec"]["seed"]
+    assert seeds["data"] == 3 and seeds["init"] == seeds["dropout"] == 7
+
+
+def test_compute_float32_is_the_precision_of_float32(dbench):
+    spec = dbench.spec(compute="float32")
+    assert json.loads(dbench("check", spec, "--json").stdout)["spec"]["compute"] == "precision"
+    assert "/compute: float32 requires" in dbench(
+        "check", spec, "--set", "precision=float64", expect=2).stderr
+
+
+def test_a_base_is_named_in_a_file(dbench):
+    assert "/base: only a file can name its base" in dbench(
+        "check", dbench.spec(), "--set", "base=other.json", expect=2).stderr
+
+
 def test_result_file(dbench):
     spec = dbench.spec(replicas=3, data={"type": "shapes", "train": 240, "test": 50,
                                          "batch_size": 8, "validation": 20},

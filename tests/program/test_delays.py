@@ -122,6 +122,8 @@ def test_a_signal_ends_delays(dbench, ranks):
     assert run.returncode == 75, errors
     delay = read(dbench.folder / "out.h5", "iterations/time_delay")
     assert len(delay) < 1000 and (delay == 3600 * 4 / ranks).all()
+    assert (read(dbench.folder / "out.h5", "iterations/time_backward") >= 0).all()
+    assert (read(dbench.folder / "out.h5", "iterations/time_forward") < 100).all()
 
 
 BAD = [

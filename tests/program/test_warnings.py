@@ -120,6 +120,18 @@ def test_training_losses_that_are_not_finite_are_events(dbench):
     assert any("test loss" in text for text in found), found
 
 
+def test_measuring_after_averaging_needs_a_measurement(dbench):
+    spec = dbench.spec(profile={"after": True, "variance": {"kind": "off"}})
+    assert "/profile/after: nothing is measured" in dbench("check", spec).stderr
+
+
+def test_slowest_replicas_of_one_rank_are_not_distinguished(dbench):
+    spec = dbench.spec(replicas=4, implementation=None, algorithm="dsgd", graph={
+        "type": "participation", "graph": "ring", "fraction": 0.5, "policy": "slowest"})
+    assert "count as equally fast" in dbench("check", spec).stderr
+    assert "count as equally fast" not in dbench("check", spec, ranks=4).stderr
+
+
 def test_names_leave_space_for_the_files_that_a_run_derives(dbench):
     def output(length):
         return "n" * (length - 3) + ".h5"

@@ -94,8 +94,11 @@ TEST_CASE("Recalibrated statistics are the plain mean over batches of the traini
     const Weights mean = run.mean.recalibrated(run.replicas.x(), *run.data.train, kBatch);
     data::PlainBatches plain(arena::DType::float64, run.model->order());
     std::vector<torch::Tensor> means, variances;  // of the first layer, by batch
+    const int64_t size = run.data.train->size();
     for (int64_t b = 0; b < 32; ++b) {
-        const data::Batch& batch = plain.fill(*run.data.train, b * kBatch, kBatch);
+        std::vector<int64_t> samples;  // at equal distances
+        for (int64_t j = 0; j < kBatch; ++j) samples.push_back((32 * j + b) * size / (32 * kBatch));
+        const data::Batch& batch = plain.fill(*run.data.train, samples);
         const torch::Tensor out =
             torch::conv2d(input_tensor(batch), mean.parameters[0], {}, 1, /*padding=*/1);
         means.push_back(out.mean({0, 2, 3}));

@@ -49,9 +49,12 @@ TEST_CASE("Recalibrated statistics are those of the batches, however large they 
     for (const int64_t batch_size : {24, 8}) {
         const Weights weights = mean.recalibrated(replicas.x(), images, batch_size);
         torch::Tensor means = torch::zeros(16, torch::kFloat64), variances = means.clone();
-        for (int64_t first = 0; first < 24; first += batch_size) {
+        const int64_t batches = 24 / batch_size;
+        for (int64_t b = 0; b < batches; ++b) {
             data::PlainBatches plain(arena::DType::float64, model->order());
-            const torch::Tensor x = input_tensor(plain.fill(images, first, batch_size));
+            std::vector<int64_t> samples;
+            for (int64_t k = b; k < 24; k += batches) samples.push_back(k);
+            const torch::Tensor x = input_tensor(plain.fill(images, samples));
             const torch::Tensor w = weights.parameters[0].to(torch::kFloat64);
             const torch::Tensor y = torch::conv2d(x, w, {}, 1, 1).permute({1, 0, 2, 3}).flatten(1);
             means += y.mean(1) * double(batch_size) / 24;

@@ -26,7 +26,8 @@ Finding check_silence(const Facts& f) {
     return Problem{"/algorithm/period",
                    "nothing is exchanged in the run's " + std::to_string(f.schedule->iterations) +
                        " iterations",
-                   "a shorter period, or a longer /length, would change that", true};
+                   "a shorter period, a longer /length, or a /graph with edges would change that",
+                   true};
 }
 
 Finding check_barriers(const Facts& f) {

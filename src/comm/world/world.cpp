@@ -228,8 +228,8 @@ void World::check_own_wait(const std::string& what, double began) {
     if (size() > 1) check_stop_deadline(what, began);
 }
 
-void World::pause(double seconds) {
-    comm::pause(seconds, [this] { check_failures(); });
+double World::pause(double seconds) {
+    return comm::pause(seconds, [this] { check_failures(); });
 }
 
 void World::abort(int status) {

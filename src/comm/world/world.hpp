@@ -95,8 +95,9 @@ public:
     /// names the wait.
     void check_own_wait(const std::string& what, double began);
     /// Delays this rank by `seconds`, like slow computation: exchanges continue meanwhile. A signal
-    /// ends the delay early. Throws as check_failures does.
-    void pause(double seconds);
+    /// ends the delay early. Returns the seconds that it took, at most `seconds`. Throws as
+    /// check_failures does.
+    double pause(double seconds);
     /// Ends all ranks at once with this exit status.
     [[noreturn]] void abort(int status);
 

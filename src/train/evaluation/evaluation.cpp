@@ -228,7 +228,7 @@ Evaluator::Evaluator(comm::World& world, const comm::Placement& placement, const
                      Replicas& replicas, comm::Exchange& exchange, const data::DataSets& data,
                      const EvaluationPlan& plan)
     : impl_(new Impl{world, placement, model, replicas, data, plan,
-                     MeanModel(world, placement, model, replicas, exchange),
+                     MeanModel(world, placement, model, replicas, exchange, data.threads),
                      data::PlainBatches(replicas.x().type, model.order(), data.threads),
                      torch_device_of(replicas.device())}) {}
 Evaluator::~Evaluator() = default;

@@ -27,11 +27,12 @@ double load(const arena::Rows& rows, int64_t local, int64_t column) {
 }  // namespace
 
 MeanModel::MeanModel(comm::World& world, const comm::Placement& placement, const Model& model,
-                     Replicas& replicas, comm::Exchange& exchange)
+                     Replicas& replicas, comm::Exchange& exchange, int64_t threads)
     : world_(world),
       model_(model),
       replicas_(replicas),
       exchange_(exchange),
+      threads_(threads),
       mean_(replicas.device().place().values<double>(replicas.layout().columns())) {
     const arena::Rows x = replicas.x();
     const int64_t columns = replicas.layout().columns();
@@ -171,14 +172,17 @@ Weights MeanModel::recalibrated(arena::Rows x, const data::Dataset& train, int64
     const arena::Layout& layout = replicas_.buffer_layout();
     weights.buffers = views(layout, buffers_.rows(), 0, torch_device);
 
-    const int64_t batches =
-        std::min(kRecalibrationBatches, std::max<int64_t>(1, train.size() / batch_size));
+    const int64_t size = std::min(batch_size, train.size());
+    const int64_t batches = std::min(kRecalibrationBatches, train.size() / size);
     const int ranks = world_.size();
-    data::PlainBatches plain(x.type, model_.order());
+    data::PlainBatches plain(x.type, model_.order(), threads_);
+    std::vector<int64_t> samples(static_cast<size_t>(size));
     std::string packed;
     for (int64_t b = world_.rank(); b < batches; b += ranks) {
-        const data::Batch& batch =
-            plain.fill(train, b * batch_size, std::min(batch_size, train.size() - b * batch_size));
+        for (int64_t j = 0; j < size; ++j) {
+            samples[static_cast<size_t>(j)] = (j * batches + b) * train.size() / (batches * size);
+        }
+        const data::Batch& batch = plain.fill(train, samples);
         packed += base::bytes_of(statistics_of(batch, b, weights, others));
     }
     const std::vector<double> sum = sum_of_dealt_batches(world_.all_gather(packed), batches, ranks,

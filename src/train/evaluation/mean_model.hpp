@@ -19,16 +19,17 @@ class Replicas;
 class MeanModel {
 public:
     MeanModel(comm::World& world, const comm::Placement& placement, const Model& model,
-              Replicas& replicas, comm::Exchange& exchange);
+              Replicas& replicas, comm::Exchange& exchange, int64_t threads = 1);
 
     /// Returns the mean of x with pooled statistics: the mean of the replicas' means, and the mean
     /// of their variances plus the variance of their means. Every rank gets the same bits.
     /// Collective.
     Weights pooled(arena::Rows x);
 
-    /// Returns the mean of x with re-estimated statistics: plain averages of the batch statistics
-    /// of the first 32 batches of the training set (fewer if the set is smaller). The ranks share
-    /// the batches. Collective.
+    /// Returns the mean of x with re-estimated statistics: plain averages of the statistics of 32
+    /// batches (fewer if the training set is smaller). Each batch takes samples at equal distances
+    /// over the whole training set, whose order may be that of the classes. The ranks share the
+    /// batches. Collective.
     Weights recalibrated(arena::Rows x, const data::Dataset& train, int64_t batch_size);
 
 private:
@@ -52,6 +53,7 @@ private:
     const Model& model_;
     Replicas& replicas_;
     comm::Exchange& exchange_;
+    int64_t threads_;                                   // They read the samples of a recalibration.
     arena::Layout pooled_layout_;                       // Per buffer: its value, and the square.
     std::unique_ptr<comm::Exchange> buffer_exchange_;   // Over the pooled layout, in float64.
     arena::Buffer pooled_rows_, parameters_, buffers_;  // parameters_ and buffers_ have one row.

@@ -45,8 +45,8 @@ double most_bytes(const Work& work) {
 
 }  // namespace
 
-int64_t activation_bytes(const Model& model, const RunSpec& spec, const data::Dataset& train,
-                         const PassSizes& sizes) {
+ActivationBytes activation_bytes(const Model& model, const RunSpec& spec,
+                                 const data::Dataset& train, const PassSizes& sizes) {
     Replicas replicas(model, {1, 1}, 0, spec.precision, Init::same, spec.seed.init);
     Executor executor(model, replicas);
     data::PlainBatches plain(spec.precision, model.order());
@@ -65,7 +65,7 @@ int64_t activation_bytes(const Model& model, const RunSpec& spec, const data::Da
     const int64_t few = std::min<int64_t>(2, all), more = std::min<int64_t>(4, all);
     if (sizes.fixed || few == more) {
         training(all);
-        return static_cast<int64_t>(training(all));
+        return {static_cast<int64_t>(training(all)), 0};
     }
     const auto at = [&](const auto& pass, int64_t samples) {
         pass(few);
@@ -73,7 +73,8 @@ int64_t activation_bytes(const Model& model, const RunSpec& spec, const data::Da
                      each = (pass(more) - least) / static_cast<double>(more - few);
         return least + std::max(0.0, each) * static_cast<double>(samples - few);
     };
-    return static_cast<int64_t>(std::max(at(training, all), at(evaluation, sizes.evaluation)));
+    return {static_cast<int64_t>(at(training, all)),
+            static_cast<int64_t>(at(evaluation, sizes.evaluation))};
 }
 
 }  // namespace dbench::train

@@ -17,12 +17,17 @@ struct PassSizes {
     bool fixed = false;      ///< The model accepts batches of the size `training` only.
 };
 
+/// The most bytes of activations at once.
+struct ActivationBytes {
+    int64_t training = 0, evaluation = 0;
+};
+
 /// Returns the most bytes that LibTorch has allocated at once in the pass of one replica: forward
-/// and backward on a micro-batch, or forward on an evaluated batch. The passes run on the
+/// and backward on a micro-batch, and forward on an evaluated batch. The passes run on the
 /// host with at most four samples (all, if the size is fixed), and memory is taken to grow linearly
 /// with the samples. Memory that libraries allocate on their own is not counted. Leaves no trace:
 /// the replica is one of its own.
-int64_t activation_bytes(const Model& model, const RunSpec& spec, const data::Dataset& train,
-                         const PassSizes& sizes);
+ActivationBytes activation_bytes(const Model& model, const RunSpec& spec,
+                                 const data::Dataset& train, const PassSizes& sizes);
 
 }  // namespace dbench::train

@@ -120,8 +120,7 @@ double evaluated_samples(const EstimateInputs& run) {
 double evaluation_share(const EstimateInputs& run) {
     const TrainerPlan& plan = run.plan;
     const double forwards = evaluated_samples(run);
-    const double training = 3.0 * static_cast<double>(plan.iterations) *
-                            static_cast<double>(plan.samples_per_iteration);
+    const double training = 3.0 * static_cast<double>(plan.iterations) * run.samples_per_step;
     return forwards / (forwards + training);
 }
 
@@ -134,6 +133,11 @@ void estimate_delays(const EstimateInputs& run, Estimates& e) {
         }
         e.replica_delay += sum / static_cast<double>(placement.replicas);
         e.rank_delay = std::max(e.rank_delay, sum);
+    }
+    // Such delays are virtual: no rank waits for them.
+    if (run.combination.traits.asynchronous && placement.ranks == 1) {
+        e.rank_delay = 0;
+        return;
     }
     e.slowest_delay = slowest_delay(run.delays, placement, run.plan.iterations);
 }
@@ -216,7 +220,20 @@ std::vector<std::string> warnings(const EstimateInputs& run, const Estimates& e)
     for (const algorithms::Problem& problem : algorithms::find_problems(facts)) {
         out.push_back(problem.text());
     }
+    if (run.plan.profile.after && !run.plan.profile.variance.any_due()) {
+        out.push_back(
+            "/profile/after: nothing is measured after averaging, because "
+            "/profile/variance is never due");
+    }
     if (const graphs::StagedSchedule* staged = run.stepper.staged()) {
+        const auto request = staged->measure_request();
+        if (request && request->measure == graphs::Measure::step_time &&
+            run.placement.ranks < run.placement.replicas) {
+            out.push_back(
+                "/graph: replicas of one rank count as equally fast, because the time of "
+                "a step is measured per rank; of equally fast ones, those with the "
+                "lowest numbers exchange (one rank per replica would distinguish them)");
+        }
         for (const auto& text : staged->warnings()) out.push_back(text);
         if (staged->measure_request() && !staged->measures_before(run.plan.iterations)) {
             out.push_back("/graph/every: nothing is measured in " +

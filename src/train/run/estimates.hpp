@@ -46,6 +46,7 @@ struct EstimateInputs {
     int64_t buffer_columns;      ///< One replica's BatchNorm statistics and carried state.
     int64_t evaluated_models;    ///< Local models and the mean model.
     int64_t evaluation_samples;  ///< Samples per model in one evaluation.
+    double samples_per_step;     ///< Samples of all replicas in one step; the mean if it varies.
 };
 
 /// Mean of the slowest rank's delay in seconds, over the first 1000 iterations (fewer, but at least

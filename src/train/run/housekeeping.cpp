@@ -31,12 +31,13 @@ void Housekeeping::check(int64_t t) {
 double Housekeeping::apply_delay(int64_t t) {
     const arena::Rows x = parts_.replicas.x();
     const double seconds = parts_.delays.seconds(x.first, x.count, t);
+    slept_ = 0;
     if (seconds <= 0) return seconds;
     arena::finish(parts_.world.place().compute(), "work before a delay");
     const algorithms::TimedScope scope(parts_.stepper.timers(), algorithms::Time::gradient);
     const base::TraceSpan span(base::Work::forward);
     base::note_phase(algorithms::phase_name(algorithms::Time::delay));
-    parts_.world.pause(seconds);
+    slept_ = parts_.world.pause(seconds);
     return seconds;
 }
 
@@ -47,7 +48,7 @@ void Housekeeping::complete_times(double start, double waited, double delay,
     times[Time::data] += waited;
     times[Time::step] += waited;
     times[Time::delay] = delay;
-    times[Time::forward] = delay + parts_.executor.take_forward_seconds();
+    times[Time::forward] = slept_ + parts_.executor.take_forward_seconds();
     times[Time::backward] = times[Time::gradient] - times[Time::forward];
     const double progress = parts_.world.progress_seconds();
     times[Time::progress] = progress - std::exchange(progress_seconds_, progress);
@@ -71,6 +72,9 @@ void Housekeeping::evaluate(int64_t completed) {
     const base::TraceSpan span(base::Work::evaluate);
     const base::Stopwatch watch;
     parts_.evaluator.evaluate(parts_.replicas.x(), record);
+    // Ranks with fewer replicas to evaluate end earlier. They wait here, so that the next iteration
+    // does not count this wait as a part of its exchange.
+    parts_.world.barrier();
     record.seconds = watch.seconds();
     record.elapsed = parts_.clock.seconds();
     parts_.observer.evaluation(record);

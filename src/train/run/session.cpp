@@ -180,6 +180,15 @@ struct Session::Impl {
         return {batches.batch_size, std::max<int64_t>(1, classes), classes > 0};
     }
 
+    Load load() const {
+        const data::Dataset& train = *data.train;
+        const auto taken = static_cast<double>(plan.samples_per_iteration);
+        if (!train.tokens()) return {taken, 0};
+        const data::Extent all = data::total_extent(train);
+        const double share = taken / static_cast<double>(train.size());
+        return {share * static_cast<double>(all.rows), share * static_cast<double>(all.terms)};
+    }
+
     EstimateInputs estimate_inputs() const { return estimate_inputs(placement); }
     EstimateInputs estimate_inputs(const comm::Placement& assumed) const {
         const int64_t validation = data.validation ? data.validation->size() : 0;
@@ -193,7 +202,8 @@ struct Session::Impl {
                 spec.message.rows,
                 buffer_layout_of(*model).columns() + carried_layout_of(*model).columns(),
                 static_cast<int64_t>(evaluation.replicas.size()) + 1,
-                data.test->size() + validation};
+                data.test->size() + validation,
+                load().samples};
     }
 
     /// Decides with the device memory that is free now.
@@ -297,14 +307,7 @@ const arena::Layout& Session::layout() const { return impl_->layout; }
 double Session::row_bytes() const { return impl_->facts.row_bytes; }
 arena::DType Session::type() const { return impl_->spec.precision; }
 const TrainerPlan& Session::plan() const { return impl_->plan; }
-Session::Load Session::load() const {
-    const data::Dataset& train = *impl_->data.train;
-    const auto taken = static_cast<double>(impl_->plan.samples_per_iteration);
-    if (!train.tokens()) return {taken, 0};
-    const data::Extent all = data::total_extent(train);
-    const double share = taken / static_cast<double>(train.size());
-    return {share * static_cast<double>(all.rows), share * static_cast<double>(all.terms)};
-}
+Session::Load Session::load() const { return impl_->load(); }
 const graphs::Schedule* Session::schedule() const { return impl_->schedule.exchanges.get(); }
 const graphs::StagedSchedule* Session::staged() const { return impl_->schedule.staged(); }
 bool Session::asynchronous() const { return impl_->stepper->algorithm().asynchronous(); }
@@ -377,8 +380,10 @@ std::optional<int64_t> Session::activation_bytes(const comm::Placement& placemen
     const int64_t microbatches = s.data_keys.accumulate;
     const PassSizes sizes{(s.batches.batch_size + microbatches - 1) / microbatches,
                           s.evaluation.batch_size, carried_layout_of(*s.model).columns() > 0};
+    // Evaluations pass one replica at a time.
     const int64_t together = s.spec.stacking == Stacking::off ? 1 : placement.count(0);
-    return together * train::activation_bytes(*s.model, s.spec, *s.data.train, sizes);
+    const ActivationBytes each = train::activation_bytes(*s.model, s.spec, *s.data.train, sizes);
+    return std::max(together * each.training, each.evaluation);
 }
 
 std::vector<algorithms::MetricName> Session::metrics() const {
@@ -471,9 +476,11 @@ std::string Session::replica_change_obstacle(const CheckpointHead& head) const {
 void Session::resume(Checkpoints& checkpoints, const CheckpointHead& head) {
     Impl& s = *impl_;
     checkpoints.read(head.iteration, s.replicas->state());
-    // A controller's decisions do not apply to another number of replicas; it starts anew.
-    const bool same = head.replicas == s.placement.replicas;
-    if (auto* staged = s.stepper->staged(); staged && same) staged->restore(head.controller);
+    // A controller's decisions do not apply to another number of replicas; it starts anew. A plan
+    // follows from the spec and the data, which may have changed.
+    auto* staged = s.stepper->staged();
+    const bool decides = staged && staged->measure_request();
+    if (decides && head.replicas == s.placement.replicas) staged->restore(head.controller);
     s.plan.first = head.iteration;
 }
 

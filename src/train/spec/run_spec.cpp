@@ -59,6 +59,16 @@ std::vector<Parameter> seeds() {
             seed("dropout", "dropout")};
 }
 
+}  // namespace
+
+std::vector<std::string> seed_names() {
+    std::vector<std::string> names;
+    for (const Parameter& seed : seeds()) names.push_back(seed.name);
+    return names;
+}
+
+namespace {
+
 Json resolve_seed(const Json& given, const std::string& pointer) {
     return given.is_object() ? base::resolve_object(given, pointer, seeds())
                              : resolve_one_seed(given, pointer);
@@ -129,11 +139,13 @@ const base::Section<RunSpec>& RunSpec::section() {
          &R::precision},
         {Words<Compute>("compute",
                         {{"precision", Compute::precision},
+                         {"float32", Compute::precision},
                          {"tf32", Compute::tf32},
                          {"bfloat16", Compute::bfloat16}},
                         Compute::precision,
-                        "precision of the model's passes: as precision says, or convolutions and "
-                        "matrix products on a GPU's tensor cores (tf32), or in bfloat16"),
+                        "precision of the model's passes: as precision says (or float32, if that "
+                        "is float32), or convolutions and matrix products on a GPU's tensor cores "
+                        "(tf32), or in bfloat16"),
          &R::compute},
         {Words<Stacking>(
              "stacking",

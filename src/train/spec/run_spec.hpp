@@ -23,6 +23,10 @@ namespace dbench::train {
 struct Seeds {
     uint64_t init, data, graph, augment, message, delay, dropout;
 };
+
+/// Returns the names of all seeds, as in the object "seed" of a spec.
+std::vector<std::string> seed_names();
+
 void read_value(const base::Json& value, Seeds& out);
 
 /// How rows are encoded in messages: `rows` for most algorithms, `codec` for algorithms that

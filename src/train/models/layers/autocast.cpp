@@ -41,6 +41,13 @@ public:
         const Bfloat16 products(input.device().type());
         return model_->forward(rounded, input, training).to(torch::kFloat32);
     }
+    torch::Tensor forward_terms(const Weights& weights, const torch::Tensor& input, int64_t terms,
+                                bool training) const override {
+        Weights rounded = weights;
+        rounded.gradients.clear();
+        const Bfloat16 products(input.device().type());
+        return model_->forward_terms(rounded, input, terms, training).to(torch::kFloat32);
+    }
     torch::Tensor loss(const torch::Tensor& output, const data::Batch& batch,
                        double smoothing) const override {
         return model_->loss(output, batch, smoothing);

@@ -107,6 +107,7 @@ def test_the_command_writes_the_table_and_the_page(folder, tmp_path, capsys):
     assert [row["graph"] for row in rows] == ["D_complete", "D_ring", "D_torus", "D_ring"]
     assert float(rows[1]["predicted from rho"]) == pytest.approx(
         np.mean([float(rows[0]["gap"]), float(rows[2]["gap"])]), abs=1e-9)  # rho is constant here
+    assert all(float(row["degree"]) == -float(row["predictor degree"]) > 0 for row in rows)
     page = (target / "results.md").read_text()
     assert "4 settings" in page and "| rho |" in page and (target / "gap.png").stat().st_size > 1000
 

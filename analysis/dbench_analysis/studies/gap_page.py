@@ -63,7 +63,7 @@ def table(found: list[Setting]) -> pd.DataFrame:
     """Return a row for each setting, with the predictors and the predictions of held-out graphs."""
     frame = pd.DataFrame([asdict(s) for s in found])
     for name, predictor in PREDICTORS.items():
-        frame[name] = [predictor(s) for s in found]
+        frame[f"predictor {name}"] = [predictor(s) for s in found]
         frame[f"predicted from {name}"] = held_out(found, predictor)
     return frame
 

@@ -91,6 +91,19 @@ def test_the_command_marks_the_fastest(folder, tmp_path, capsys):
     assert "1 method with a seed that did not reach 80%" in capsys.readouterr().out
 
 
+def test_each_of_several_studies_has_its_own_fastest(folder, tmp_path, capsys):
+    other = make(tmp_path / "other", {"C_complete": [0.9, 0.9], "D_ring": [0.9, 0.9]})
+    replicas = open_runs([str(folder)])[0].replicas
+    ring = prediction(tmp_path / "ring.json", replicas, all_reduce=10, ring=1.0)
+    assert main(["clusters", str(folder), str(other), "--prediction", str(ring), "--target", "0.8",
+                 "--markdown"]) == 0
+    head, _, *rows = [line.strip("| ").split(" | ")
+                      for line in capsys.readouterr().out.splitlines()]
+    assert head[:3] == ["study", "cell", "method"]
+    assert [(row[0], row[2]) for row in rows if row[-1].endswith("*")] == [
+        (str(folder), "D_ring"), (str(other), "D_ring")]
+
+
 def test_refusals(folder, tmp_path, capsys):
     def refused(*words):
         assert main(["clusters", str(folder), *words]) == 2

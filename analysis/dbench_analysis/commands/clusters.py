@@ -47,12 +47,13 @@ def parse_target(text: str, metric: str) -> float:
 
 
 def table(found: list[clusters.Reached], labels: list[str]) -> tuple[list[str], list[list[str]]]:
-    """Return the head and the rows: a method of a cell in each row."""
-    head = ["cell", "method", "seeds that reach it", "iterations", *labels]
+    """Return the head and the rows: a method of a cell in each row. Several studies are named."""
+    several = len({one.study for one in found}) > 1
+    head = [*["study"] * several, "cell", "method", "seeds that reach it", "iterations", *labels]
     rows = []
     for one in found:
-        cell = [other for other in found if other.cell == one.cell]
-        row = [one.cell, one.method,
+        cell = [other for other in found if (other.study, other.cell) == (one.study, one.cell)]
+        row = [*[one.study] * several, one.cell, one.method,
                f"{sum(n is not None for n in one.iterations)} of {len(one.iterations)}",
                number(round(one.mean, 1)) if one.always else "-"]
         for label in labels:

@@ -49,13 +49,15 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Reached:
-    """A method in a cell: the iterations after which each seed's mean model first reached the
-    target (None: it did not), and the seconds on each cluster.
+    """A method in a cell of a study: the iterations after which each seed's mean model first
+    reached the target (None: it did not), and the seconds on each cluster.
 
+    study     its folder, because two studies may have the same name
     seconds   {label of a cluster: mean over the seeds}; only clusters that have the method, and
               only if every seed reached the target
     """
 
+    study: str
     cell: str
     method: str
     replicas: int
@@ -110,7 +112,7 @@ def reached(study: Study, clusters: Sequence[Cluster], metric: str,
     for cell, methods in grouped(study).items():
         for method, runs in methods.items():
             done = [first_reached(run, metric, target) for run in runs]
-            one = Reached(cell, method, runs[0].replicas, done, {})
+            one = Reached(str(study.folder), cell, method, runs[0].replicas, done, {})
             for each in clusters:
                 step = each.seconds(runs[0])
                 if one.always and each.ranks == one.replicas and step is not None:

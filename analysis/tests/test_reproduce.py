@@ -6,7 +6,14 @@ from dataclasses import replace
 import dbench_analysis as da
 import numpy as np
 import pytest
-from dbench_analysis.claims import ada, cases, dbench, promise, published
+from dbench_analysis.claims import (
+    ada,
+    cases,
+    dbench,
+    graph_correlations,
+    promise,
+    published,
+)
 from dbench_analysis.claims.cases import Case
 from dbench_analysis.claims.finding import Terms
 from dbench_analysis.claims.judgement import judged, more_seeds, needed
@@ -95,6 +102,17 @@ def test_three_graphs_are_no_correlation():
     found = dbench.connections(few, TERMS)
     assert found.verdict == "undecided"
     assert "4 or more decentralized implementations" in found.missing[0]
+
+
+def test_graphs_that_all_scales_have_must_have_enough_degrees():
+    """Each group has four degrees, but the four graphs that both have differ in two only."""
+    common = {"D_torus": 4.0, "grid": 4.0, "D_exponential": 4.0, "D_ring": 2.0}
+    found = []
+    for n, own in ((16, ("D_complete", "lattice")), (32, ("more", "most"))):
+        for name in (*common, *own):
+            degree = common.get(name, 8.0 + own.index(name) if name in own else 0.0)
+            found.append(replace(case(name, n=n, accuracy=0.6 + degree / 100), degree=degree))
+    assert graph_correlations.over_graphs(found, "degree").names == []
 
 
 def least(name, s):  # the opposite order of FALLING, like a spread that decreases with the accuracy

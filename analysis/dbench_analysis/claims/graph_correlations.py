@@ -59,6 +59,13 @@ def scaled_ranks(values: np.ndarray) -> np.ndarray:
     return significance.scaled(significance.ranks(values, axis=1))
 
 
+def enough(members: list[Case], x: str) -> bool:
+    """Return whether these cases of one group have enough graphs and degrees, and `x` varies."""
+    fixed = [case for case in members if case.role != "centralized"]
+    return (len({getattr(case, x) for case in members}) > 1 and len(fixed) >= GRAPHS
+            and len({round(case.degree, 6) for case in fixed}) >= DEGREES)
+
+
 def over_graphs(found: list[Case], x: str, roles=("fixed",)) -> Values:
     """Return `x` and the accuracy in each group (one setting, scale and seed) with enough graphs
     and degrees, for the graphs that all groups have."""
@@ -66,12 +73,10 @@ def over_graphs(found: list[Case], x: str, roles=("fixed",)) -> Values:
     for members in by_group(found):
         kept = {name: case for name, case in members.items()
                 if case.role in roles and math.isfinite(getattr(case, x))}
-        fixed = [case for case in kept.values() if case.role != "centralized"]
-        varies = len({getattr(case, x) for case in kept.values()}) > 1
-        if varies and len(fixed) >= GRAPHS and len({round(c.degree, 6) for c in fixed}) >= DEGREES:
+        if enough(list(kept.values()), x):
             groups.append(kept)
     names = sorted(set.intersection(*(set(group) for group in groups))) if groups else []
-    if len(names) < GRAPHS:
+    if not all(enough([group[name] for name in names], x) for group in groups):
         names, groups = [], []
     of_x, of_y = (np.array([[getattr(group[name], key) for name in names] for group in groups])
                   for key in (x, "accuracy"))

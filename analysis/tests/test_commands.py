@@ -178,7 +178,10 @@ def test_copies_of_the_first_iterations_are_no_runs_of_a_folder(make, tmp_path, 
     shutil.copy(make(name="run"), tmp_path / "run.h5.until-20.h5")
     assert main(["table", str(tmp_path), "--format", "csv", "--columns", "file"]) == 0
     assert capsys.readouterr().out.count("run.h5") == 1
-    assert main(["table", str(tmp_path / "run.h5.until-20.h5")]) == 0
+    assert main(["table", str(tmp_path / "*.h5"), "--format", "csv", "--columns", "file"]) == 0
+    assert capsys.readouterr().out.count("run.h5") == 1
+    for named in ("run.h5.until-20.h5", "run.h5.until-*.h5"):
+        assert main(["table", str(tmp_path / named)]) == 0
 
 
 def test_files_of_a_folder_come_in_natural_order(make, tmp_path, capsys):

@@ -49,8 +49,8 @@ def natural(path) -> list:
 def result_files(named: list[str]) -> list[tuple[Path, bool]]:
     """Return (file, whether the user named it explicitly) in order.
 
-    A folder stands for all result files in it and below it, except copies of the first iterations
-    of a run (EARLIER). A glob pattern stands for all files that match. Raises AnalysisError if a
+    A folder stands for all result files in it and below it, and a glob pattern for all files that
+    match, except copies of the first iterations of a run (EARLIER). Raises AnalysisError if a
     folder or a pattern yields no file.
     """
     found: dict[Path, bool] = {}
@@ -68,7 +68,8 @@ def result_files(named: list[str]) -> list[tuple[Path, bool]]:
             matches = sorted(glob.glob(item, recursive=True), key=natural)
             if not matches:
                 raise AnalysisError(item, "no file matches", "check the pattern and the folder")
-            for match in matches:
+            # A pattern that only copies match was written for them.
+            for match in [match for match in matches if not EARLIER.search(match)] or matches:
                 found.setdefault(Path(match), False)
         else:
             found[path] = True

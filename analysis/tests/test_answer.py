@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.stats
 from dbench_analysis import open as open_run
-from dbench_analysis.pages import answer, report
+from dbench_analysis.pages import answer, report, settings_table
 from dbench_analysis.quantities.reaching import cost_to_reach, first_reached
 
 
@@ -48,6 +48,25 @@ def test_runs_that_are_not_complete_have_no_result(make):
     done = make(name="e", implementation="D_exponential", graph="exponential")
     found = answer.results([open_run(path) for path in (ring, torus, done)])
     assert [one.name for one in found] == ["D_ring", "D_exponential"]
+
+
+def test_runs_that_differ_in_more_than_communication_have_no_common_result(make):
+    ring = make(name="r", implementation="D_ring", graph="ring")
+    for i, more in enumerate(({"compute": "bfloat16"}, {"evaluate": {"batchnorm": "own"}},
+                              {"model": {"type": "cnn", "init": "zero"}})):
+        torus = make(name=f"t{i}", implementation="D_torus", graph="torus", spec=more)
+        assert answer.results([open_run(path) for path in (ring, torus)]) == []
+    torus = make(name="t", implementation="D_torus", graph="torus", spec={
+        "message": "bfloat16", "profile": {"norms": False}, "seed": 7})
+    assert len(answer.results([open_run(path) for path in (ring, torus)])) == 2
+
+
+def test_a_mean_without_diverged_seeds_is_marked_and_never_the_best(make):
+    ring = seeds(make, (0.7, 0.71, 0.72), implementation="D_ring", graph="ring")
+    torus = seeds(make, (0.9, 0.9, np.nan), implementation="D_torus", graph="torus")
+    page = settings_table.table([open_run(path) for path in (*ring, *torus)])
+    assert "<b>71.00 ± 1.00 %</b>" in page and "<td>90.00 ± 0.00 % (n=2)</td>" in page
+    assert "1 run without a finite mean model accuracy left out." in page
 
 
 def result(name, ends, distance, gap=float("nan")):

@@ -12,8 +12,6 @@ from ..quantities import fields, series
 from ..reading.run import Run
 from . import contrasts
 
-# Entries that must be equal: a difference in them could explain the result as well.
-SHARED = ("model", "data", "optimizer", "schedule", "length")
 PICTURE = "variance-accuracy"  # the figure that shows disagreement against accuracy
 
 
@@ -39,8 +37,7 @@ def results(runs: list[Run]) -> list[Result]:
     runs = [run for run in runs if run.status == "complete"]
     if not runs:
         return []
-    settings = [[run.replicas, *(run.spec.get(key) for key in SHARED)] for run in runs]
-    if any(other != settings[0] for other in settings):
+    if len({shared(run) for run in runs}) > 1:
         return []
     if any(len(run.evaluations) == 0 for run in runs):
         return []
@@ -48,6 +45,13 @@ def results(runs: list[Run]) -> list[Result]:
     for run, name in zip(runs, differences.communications(runs)):
         found.setdefault(names.marked(name), []).append(run)
     return [result_of(name, like) for name, like in found.items()] if len(found) > 1 else []
+
+
+def shared(run: Run) -> frozenset:
+    """Return the entries that must be equal: a difference in them could explain the result as
+    well."""
+    return frozenset((pointer, value) for pointer, value in differences.setting_of(run)
+                     if not differences.concerns_communication(pointer))
 
 
 def result_of(name: str, runs: list[Run]) -> Result:

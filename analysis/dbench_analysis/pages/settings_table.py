@@ -4,6 +4,7 @@ its seeds."""
 import math
 from statistics import fmean, stdev
 
+from ..basics.formatting import counted
 from ..naming import differences
 from ..quantities import fields
 from ..reading.run import Run
@@ -34,14 +35,17 @@ def table(runs: list[Run]) -> str:
     metrics = [metric for i, metric in enumerate(metrics) if any(row[i] for row in cells)]
     cells = [[found for i, found in enumerate(row) if any(other[i] for other in cells)]
              for row in cells]
-    best = [max(sense(metric) * found.mean for found in column if found)
+    # A mean without the runs that diverged says too little to be the best.
+    best = [max((sense(metric) * found.mean for group, found in zip(groups, column)
+                 if found and found.count == len(group)), default=None)
             for metric, column in zip(metrics, zip(*cells))]
     rows = []
     for group, label, row in zip(groups, differences.setting_labels([g[0] for g in groups]), cells):
-        tops = [found and metric.better and len(groups) > 1
+        tops = [found and metric.better and len(groups) > 1 and found.count == len(group)
                 and sense(metric) * found.mean == top
                 for found, metric, top in zip(row, metrics, best)]
-        cell_texts = [shown(found, metric) if found else "-" for found, metric in zip(row, metrics)]
+        cell_texts = [shown(found, metric, with_count=found.count < len(group)) if found else "-"
+                      for found, metric in zip(row, metrics)]
         rows.append(f"<tr><th scope=row>{text(label)}</th><td>{len(group)}</td>" + "".join(
             f"<td>{f'<b>{text(words)}</b>' if top else text(words)}</td>"
             for words, top in zip(cell_texts, tops)) + "</tr>")
@@ -50,6 +54,16 @@ def table(runs: list[Run]) -> str:
     return ('<div class="scroll"><table class="settings"><thead><tr><th scope=col>setting</th>'
             f'<th scope=col>seeds</th>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
             f"</div><p class=soft>{text(notes(runs, complete, metrics))}</p>")
+
+
+def lost(runs: list[Run], metrics: list[fields.Field]) -> list[str]:
+    """Return for each metric how many runs have no finite value, so that means lack them."""
+    found = []
+    for metric in metrics:
+        count = sum(not math.isfinite(float(metric.value(run))) for run in runs)
+        if count:
+            found.append(f"{counted(count, 'run')} without a finite {metric.title} left out.")
+    return found
 
 
 def sense(metric: fields.Field) -> int:
@@ -66,6 +80,7 @@ def notes(runs: list[Run], complete: list[Run], metrics: list[fields.Field]) -> 
                          for run in complete})
         remarks.append("Local models: over " + ", ".join(f"{a} of {n} replicas" for a, n in counts)
                     + ", as evaluated.")
+    remarks += lost(complete, metrics)
     if len(complete) < len(runs):
         remarks.append(f"{len(runs) - len(complete)} of {len(runs)} runs are not complete and left "
                     "out.")

@@ -2,6 +2,7 @@
 condition selects the same runs in all commands."""
 
 import dbench_analysis as da
+import h5py
 import numpy as np
 import pandas as pd
 import pytest
@@ -106,6 +107,16 @@ def test_one_condition_in_every_command(swept, tmp_path, capsys):
     assert "n8-1-s1.h5 is not there" in capsys.readouterr().err
 
 
+def test_conditions_on_booleans(make, tmp_path, capsys):
+    for value in (True, False):
+        make(name=f"run-{value}", spec={"model": {"type": "cnn", "bias": value}})
+    for condition, name in (("=true", "run-True"), ("!=true", "run-False"), ("=False", "run-False"),
+                            ("=1", "run-True"), ("!=false", "run-True")):
+        assert main(["table", str(tmp_path), "--columns", "name", "--format", "csv", "--where",
+                     f"/model/bias{condition}"]) == 0
+        assert capsys.readouterr().out.split() == ["name", name]
+
+
 @pytest.mark.parametrize("condition, reason", [
     ("implementation=D_rong", "no run matches (did you mean implementation=D_ring?)"),
     ("replcias=8", "did you mean replicas?"), ("seed>9", "no run matches (seed is: 1, 2, 3)"),
@@ -114,3 +125,14 @@ def test_one_condition_in_every_command(swept, tmp_path, capsys):
 def test_what_matches_nothing_says_what_is_near(swept, capsys, condition, reason):
     assert main(["show", str(swept), "--where", condition]) == 2
     assert reason in capsys.readouterr().err
+
+
+def test_a_run_without_a_last_value_is_drawn_as_far_as_it_went(make):
+    """A setting of a regression, which has no accuracies, diverges."""
+    paths = [make(name=f"run{i}", accuracy=False, spec={"optimizer": {"type": "sgd", "lr": lr}})
+             for i, lr in enumerate((0.1, 0.2, 9.0))]
+    with h5py.File(paths[2], "r+") as file:
+        for name in ("local_loss", "mean_loss"):
+            file[f"evaluations/{name}"][-2:] = np.nan
+    figure = da.plot([da.open(path) for path in paths], "variance-accuracy")
+    assert len(figure.axes) == 2

@@ -103,8 +103,10 @@ def time(axis, settings: list[style.Setting], measure: str, kind: str):
 def beginning(axis, settings: list[style.Setting], measure: str, kind: str):
     """Draw final accuracy against early spread."""
     by_run = {end.run: end for end in ends([run for one in settings for run in one.runs])[0]}
-    points = [(setting.look, [series.early_spread(run, measure) for run in setting.runs],
-             [by_run[run] for run in setting.runs]) for setting in settings]
+    ended = [(setting.look, [run for run in setting.runs if run in by_run])
+             for setting in settings]  # the last evaluation of a diverged run may not be finite
+    points = [(look, [series.early_spread(run, measure) for run in runs],
+               [by_run[run] for run in runs]) for look, runs in ended if runs]
     scale = spread_and_end(axis, points)
     axis.set_title(f"early spread and final {kind}")
     axis.set_xlabel(f"{UNITS[measure]}, mean of the first tenth")

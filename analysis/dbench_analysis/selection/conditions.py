@@ -2,8 +2,11 @@
 
 import difflib
 import fnmatch
+import json
 import re
 from collections.abc import Sequence
+
+import numpy as np
 
 from ..basics.errors import AnalysisError
 from ..quantities import fields
@@ -83,6 +86,8 @@ def is_number(value) -> bool:
 
 def alike(value, wanted: str) -> bool:
     """Return whether a value equals `wanted` as a number, or matches it as a pattern."""
+    if isinstance(value, (bool, np.bool_)) and not is_number(wanted):  # true and false, as in JSON
+        return fnmatch.fnmatchcase(json.dumps(bool(value)), wanted.lower())
     if is_number(value) and is_number(wanted):
         return float(value) == float(wanted)
     return fnmatch.fnmatchcase(str(value), wanted)

@@ -179,3 +179,17 @@ def test_rows_and_columns_can_be_renamed(four, capsys):
         assert said in capsys.readouterr().err
     assert main(["table", str(four), "--label", "ring=x"]) == 2
     assert "is for a pivot" in capsys.readouterr().err
+
+
+def test_the_best_of_more_evaluations_is_named(make, tmp_path, capsys):
+    for graph, epochs in (("ring", 1), ("torus", 2)):
+        for seed in (1, 2):
+            make(name=f"{graph}-{seed}", implementation=f"D_{graph}", graph=graph,
+                 spec={"seed": seed, "evaluate": {"every": {"epochs": epochs}}})
+    words = [str(tmp_path), "--rows", "implementation", "--metric"]
+    assert "Runs differ in /evaluate/every" in table(capsys, *words, "accuracy_best")
+    assert "/evaluate/every" not in table(capsys, *words, "accuracy_mean_model")
+    for metric, said in (("accuracy_best", True), ("accuracy_mean_model", False)):
+        assert main(["compare", str(tmp_path / "ring*"), str(tmp_path / "torus*"), "--metric",
+                     metric]) == 0
+        assert ("/evaluate/every/epochs: 1 | 2" in capsys.readouterr().out) == said

@@ -11,13 +11,19 @@ IGNORED = ("/name", "/output", "/notes")
 # the reported numbers.
 MOMENTUM = "/optimizer/momentum"
 COMMUNICATION = ("/implementation", "/algorithm", "/graph")
-IGNORED_BY_SETTINGS = (*IGNORED, "/seed", "/checkpoint", "/profile", "/evaluate/every",
-                       "/evaluate/replicas", "/evaluate/batch_size", "/device")
+INTERVAL = "/evaluate/every"  # changes the best and the first of several evaluations, not the last
+IGNORED_BY_SETTINGS = (*IGNORED, "/seed", "/checkpoint", "/profile", INTERVAL, "/evaluate/replicas",
+                       "/evaluate/batch_size", "/device")
 
 
 def is_ignored(pointer: str) -> bool:
     """Return whether runs that differ in this entry belong to the same setting."""
     return any(pointer == place or pointer.startswith(place + "/") for place in IGNORED_BY_SETTINGS)
+
+
+def is_interval(pointer: str) -> bool:
+    """Return whether an entry says how often a run is evaluated."""
+    return pointer == INTERVAL or pointer.startswith(INTERVAL + "/")
 
 
 def by_setting(runs: list[Run]) -> list[list[Run]]:

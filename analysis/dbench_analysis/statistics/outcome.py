@@ -11,12 +11,13 @@ import pandas as pd
 
 from ..basics.errors import AnalysisError
 from ..basics.formatting import aligned, counted, number, percent
-from ..naming.differences import differing, is_ignored
+from ..naming.differences import differing, is_ignored, is_interval
 from ..quantities.comparability import refuse_times
 from ..quantities.fields import Field
 from ..selection.collection import Collection
 from . import symmetry
 from .pairing import FEW, Comparison, compare
+from .pivot import takes_the_best
 
 
 @dataclass(frozen=True, repr=False)
@@ -158,7 +159,7 @@ def outcome(a: Collection, b: Collection, metric: Field, pair: list[str], margin
     both = set(a.frame["file"]) & set(b.frame["file"])
     if both:
         notes.append(f"{counted(len(both), 'run')} on both sides")
-    return Outcome(found, metric, pair, notes, what_differs(a, b))
+    return Outcome(found, metric, pair, notes, what_differs(a, b, metric))
 
 
 def parse_margin(text: str, metric) -> float:
@@ -176,13 +177,14 @@ def parse_margin(text: str, metric) -> float:
     return value
 
 
-def what_differs(a: Collection, b: Collection) -> list[tuple[str, str, str]]:
+def what_differs(a: Collection, b: Collection, metric: Field) -> list[tuple[str, str, str]]:
     """Return (pointer, values in A, values in B) of the entries in which the sides differ, without
-    ignored entries such as seeds and names."""
+    ignored entries such as seeds and names. The best of all evaluations depends on their number."""
     specs = [[s for s in side.specs if s is not None] for side in (a, b)]
     if not all(specs):
         return []
-    return [row for row in differing(*specs) if not is_ignored(row[0])]
+    return [row for row in differing(*specs) if not is_ignored(row[0])
+            or takes_the_best(metric) and is_interval(row[0])]
 
 
 def amount(value: float, metric, signed: bool = True) -> str:

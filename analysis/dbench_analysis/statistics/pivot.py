@@ -149,6 +149,7 @@ def notes(found: Collection, groups: dict[tuple, list[int]], metrics: list[Field
         some = ", ".join(str(v) for v in twice[0])
         remarks.append(f"{counted(len(twice), 'cell')} with the same seed more than once (such as "
                     f"{some}): n counts runs, not seeds.")
+    remarks += interval_notes(found, metrics)
     remarks += replica_notes(found.frame, metrics)
     for metric in metrics:
         values = pd.to_numeric(found.frame[metric.key], errors="coerce")
@@ -156,6 +157,21 @@ def notes(found: Collection, groups: dict[tuple, list[int]], metrics: list[Field
         if lost:
             remarks.append(f"{counted(lost, 'run')} without a finite {metric.title} left out.")
     return remarks
+
+
+def interval_notes(found: Collection, metrics: list[Field]) -> list[str]:
+    """Return a warning if the best of many evaluations is compared with the best of few."""
+    values = {tuple((p, v) for p, v in spec.items() if differences.is_interval(p))
+              for spec in found.specs if spec is not None}
+    if len(values) < 2 or not any(takes_the_best(metric) for metric in metrics):
+        return []
+    return [f"Runs differ in {differences.INTERVAL}: the best of more evaluations is better by "
+            "chance."]
+
+
+def takes_the_best(metric: Field) -> bool:
+    """Return whether a metric is the best of all evaluations of a run."""
+    return metric.key.endswith("_best")
 
 
 def replica_notes(frame: pd.DataFrame, metrics: list[Field]) -> list[str]:

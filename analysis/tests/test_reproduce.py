@@ -258,7 +258,9 @@ def test_methods_from_files(make, tmp_path, capsys, seeds, dadam, reduced, expec
     found = {f["key"]: f for f in json.loads(capsys.readouterr().out)["findings"]}
     assert (found["accumulation"]["verdict"], found["parity"]["verdict"]) == expected
     assert found["table2-de"]["verdict"] == found["table3"][
-        "verdict"] == "undecided" and "BLEU" in found["table2-de"]["missing"][0]
+        "verdict"] == "undecided"
+    assert found["table2-de"]["missing"][0].startswith(
+        "runs on wmt14_en_de, which is no data set of dbench; and its BLEU is that of greedy")
     assert len(found["table3"]["missing"]) == 5 and found["times"]["evidence"][0][2] == "1.19"
 
 
@@ -271,6 +273,15 @@ def test_step_times(make, monkeypatch, tmp_path, capsys, ratio, expected):
     found = json.loads(capsys.readouterr().out)["findings"][-1]
     assert found["key"] == "times" and found["verdict"] == expected and found["evidence"][-1][
         2].startswith(f"{1 / ratio:.2f}")
+
+
+def test_curves_of_different_intervals_are_named(make):
+    runs = [da.open(make(name=graph, implementation=f"D_{graph}", graph=graph,
+                         spec={"evaluate": {"every": {"epochs": epochs}}}))
+            for graph, epochs in (("ring", 1), ("torus", 2))]
+    assert "1 setting with runs that differ in /evaluate/every" in " ".join(
+        cases.cases(runs, 0.1)[1])
+    assert cases.cases(runs[:1], 0.1)[1] == []
 
 
 def test_a_published_table_from_files(make, tmp_path, capsys):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..basics.errors import names_the_run
+from ..basics.formatting import counted
 from ..naming import differences, names
 from ..quantities import fields, series
 from ..reading.run import Run
@@ -106,6 +107,18 @@ def case_of(run: Run, name: str, window: float) -> Case:
         series.early_spread(run, "variance", window), late_variance(run))
 
 
+def unequal_curves(runs: list[Run]) -> list[str]:
+    """Return a warning if runs of one setting and seed were evaluated at different intervals."""
+    intervals: dict[frozenset, set[frozenset]] = {}
+    for run in runs:
+        intervals.setdefault(differences.group_of(run), set()).add(frozenset(
+            (p, v) for p, v in differences.flattened(run.spec).items()
+            if differences.is_interval(p)))
+    count = sum(len(found) > 1 for found in intervals.values())
+    return [f"{counted(count, 'setting')} with runs that differ in {differences.INTERVAL}: their "
+            "means over evaluations are not of the same iterations."] if count else []
+
+
 def cases(runs: list[Run], window: float) -> tuple[list[Case], list[str]]:
     """Return (cases, notes on what was left out). If runs repeat a setting and seed, the first
     counts."""
@@ -121,6 +134,7 @@ def cases(runs: list[Run], window: float) -> tuple[list[Case], list[str]]:
         notes.append(
             f"{len(whole) - len(found)} runs left out because another run has the same setting "
             "and seed.")
+    notes += unequal_curves(whole)
     others = sum(case.role == "other" for case in found.values())
     if others:
         notes.append(f"{others} runs of other algorithms than dsgd and gradient all-reduce, or "

@@ -83,8 +83,9 @@ def table(published: Table, runs: list[Run], terms: Terms) -> Finding:
             missing.append(f"{called(row)}: {LEAST} runs with different seeds, here {len(values)}"
                            f"{apart}; {power_of(values, row, terms.alpha)}")
     if not percent:
-        missing.append(f"{published.metric}, which dbench does not record: translations have to be "
-                       "scored outside")
+        missing.append(f"runs on {published.data}, which is no data set of dbench; and its "
+                       f"{published.metric} is that of greedy translations, where the paper "
+                       "searches with beams")
     verdict = (CONTRADICTED if CONTRADICTED in verdicts else SUPPORTED
                if set(verdicts) == {SUPPORTED} else UNDECIDED)
     why = (f"{verdicts.count(SUPPORTED)} of {len(rows)} cells reached, "

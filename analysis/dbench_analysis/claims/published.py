@@ -28,7 +28,7 @@ class Table:
     model: str
     data: str
     replicas: int
-    metric: str  # accuracy (fractions), or a metric that dbench does not record
+    metric: str  # accuracy (fractions), or one that dbench computes in another way
     rows: tuple[Row, ...]
 
 

@@ -87,11 +87,6 @@ def late_variance(run: Run) -> float:
             if len(value) else float("nan"))
 
 
-def line_of(run: Run) -> frozenset:
-    """Return what runs share that differ only in communication, replicas and seed."""
-    return frozenset((p, v) for p, v in differences.setting_of(run) if p != "/replicas")
-
-
 @names_the_run
 def case_of(run: Run, name: str, window: float) -> Case:
     """Return the case of a complete run."""
@@ -100,8 +95,8 @@ def case_of(run: Run, name: str, window: float) -> Case:
     whole = isinstance(data, dict) and isinstance(data.get("batch_size"), dict)
     return Case(
         name, kind, what, f"{names.type_of(run.spec.get('model'))} on {names.type_of(data)}",
-        differences.group_of(run), line_of(run), not whole and not isinstance(local, str),
-        run.replicas,
+        differences.group_of(run), differences.without_replicas(run),
+        not whole and not isinstance(local, str), run.replicas,
         str(names.seed(run)), fields.mean(run, "degree"), float(curve[-1]),
         float(series.nan_safe(np.nanmean, curve[1:])) if len(curve) > 1 else float("nan"),
         series.early_spread(run, "variance", window), late_variance(run))

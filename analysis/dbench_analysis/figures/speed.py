@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..naming import names
+from ..naming import differences
 from ..quantities import series, speed
 from ..quantities.comparability import caveats, statement
 from ..reading.run import Run
@@ -36,11 +36,9 @@ def scaling(runs: list[Run], each: bool = False):
         axis.set(title=title, xlabel="replicas n", ylabel=label)
     empty = refused(axes, runs)
     if not empty:
-        lines: dict[str, list[style.Setting]] = {}
-        for setting in settings:
-            lines.setdefault(names.communication(setting.runs[0]), []).append(setting)
-        for members in lines.values():
-            line(axes, sorted(members, key=lambda one: one.runs[0].replicas))
+        for members in differences.over_replicas([setting.runs[0] for setting in settings]):
+            line(axes, sorted((settings[i] for i in members),
+                              key=lambda one: one.runs[0].replicas))
         for axis in axes:
             doublings(axis, [run.replicas for run in runs])
             axis.set_ylim(bottom=0)
@@ -61,7 +59,7 @@ def relative(n: int, base: float) -> Callable[[float], float]:
 
 
 def line(axes, members: list[style.Setting]):
-    """Draw the settings of one communication, which are joined over n."""
+    """Draw settings that differ in n, which are joined."""
     steps = [speed.step_spread(setting.runs) for setting in members]
     rates = [speed.throughput(setting.runs) for setting in members]
     sizes = [setting.runs[0].replicas for setting in members]

@@ -161,6 +161,29 @@ def setting_of(run: Run) -> frozenset:
     return frozenset({**kept, "/replicas": str(run.replicas)}.items())
 
 
+def without_replicas(run: Run) -> frozenset:
+    """Return the setting without the number of replicas."""
+    return frozenset((p, v) for p, v in setting_of(run) if p != "/replicas")
+
+
+def over_replicas(runs: list[Run]) -> list[list[int]]:
+    """Return the numbers of the runs, which represent settings, in groups that differ in the number
+    of replicas. A group has one communication. If a number of replicas occurs twice with it, the
+    rest of the setting divides the group; otherwise a learning rate may change with the replicas.
+    """
+    by_name: dict[str, list[int]] = {}
+    for i, run in enumerate(runs):
+        by_name.setdefault(names.communication(run), []).append(i)
+    found = []
+    for members in by_name.values():
+        divided: dict[frozenset, list[int]] = {}
+        if len({runs[i].replicas for i in members}) < len(members):
+            for i in members:
+                divided.setdefault(without_replicas(runs[i]), []).append(i)
+        found += [*divided.values()] or [members]
+    return found
+
+
 def group_of(run: Run) -> frozenset:
     """Return the setting and the seed: runs of one group can be compared."""
     return setting_of(run) | {("/seed", str(names.seed(run)))}

@@ -140,11 +140,10 @@ def reaching(found: list[Setting], metric: Metric) -> list[str]:
 def scaling(found: list[Setting], metric: Metric) -> list[str]:
     """Return how the metric changes from the fewest to the most replicas, for each way of
     communicating."""
-    by_name: dict[str, list[Setting]] = {}
-    for one in found:
-        by_name.setdefault(names.communication(one.runs[0]), []).append(one)
+    groups = differences.over_replicas([one.runs[0] for one in found])
+    labels = differences.setting_labels([found[group[0]].runs[0] for group in groups], sized=False)
     lines = []
-    for name, members in by_name.items():
+    for name, members in zip(labels, [[found[i] for i in group] for group in groups]):
         sizes = sorted({one.runs[0].replicas for one in members})
         if len(sizes) < 2:
             continue

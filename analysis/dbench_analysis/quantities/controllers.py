@@ -1,6 +1,7 @@
 """The measure of a graph's controller, and the limits within which it keeps the graph."""
 
 import fnmatch
+import math
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,7 @@ import pandas as pd
 from ..basics.errors import names_the_run
 from ..naming import names
 from ..reading.run import Run
-from . import series
+from . import fields, series
 
 DISTANCE = "consensus_distance"
 USUAL = {"measure": "coefficient_of_variation", "tensors": "weights", "aggregate": "median"}
@@ -81,5 +82,24 @@ def every(run: Run, given) -> int:
         return max(1, int(given))
     if "iterations" in given:
         return max(1, int(given["iterations"]))
+    batch = fields.batch(run)
+    if "samples" in given and batch > 0:
+        return whole(float(given["samples"]) / batch)
+    return whole(float(given.get("epochs", 1)) * per_epoch(run))
+
+
+def whole(iterations: float) -> int:
+    """Return a duration as the program rounds it: up, but not for an error of rounding."""
+    near = round(iterations)
+    return max(1, near if abs(iterations - near) <= 1e-12 * iterations else math.ceil(iterations))
+
+
+def per_epoch(run: Run) -> int:
+    """Return the iterations of an epoch, which the replica with the fewest samples limits. A length
+    in epochs tells them; otherwise the partition is taken to be even."""
+    length = run.spec.get("length")
+    epochs = length.get("epochs", 0) if isinstance(length, dict) else 0
+    if epochs >= 1 and run.planned:
+        return max(1, math.floor(run.planned / epochs * (1 + 1e-12)))
     share = float(run.iterations["epoch"][0]) if len(run.iterations) else 1.0
-    return max(1, round(float(given.get("epochs", 1)) / share))
+    return max(1, math.floor((1 + 1e-9) / share))

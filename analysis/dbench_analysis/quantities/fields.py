@@ -94,9 +94,10 @@ def final_spread(run: Run, measure: str) -> float:
 
 
 @names_the_run
-def total(run: Run, name: str) -> float:
-    """Return the sum over all iterations; NaN if it was not recorded."""
-    return (float(np.sum(run.iterations[name][:], dtype=np.float64)) if name in run.iterations
+def sent(run: Run) -> float:
+    """Return the bytes that all replicas sent for training, also to measure for a controller; NaN
+    if they were not recorded."""
+    return (float(np.sum(series.bytes_sent(run))) if "bytes_sent" in run.iterations
             else float("nan"))
 
 
@@ -225,8 +226,8 @@ def _table() -> list[Field]:
               lambda r: float(r.iterations["epoch"][-1]) if len(r.iterations) else 0.0),
         Field("degree", "degree", "mean neighbours per iteration", lambda r: mean(r, "degree")),
         Field("rho", "rho", "norm of W - J/n (first graph): 1 minus the spectral gap", rho),
-        Field("bytes", "sent", "bytes sent by all replicas, whole run",
-              lambda r: total(r, "bytes_sent"), bytes_, better="low"),
+        Field("bytes", "sent", "bytes sent by all replicas, whole run, with a controller's",
+              sent, bytes_, better="low"),
     ]
     for m in METRICS.values():
         for column in ("min", "median", "max"):

@@ -8,6 +8,7 @@ import numpy as np
 from ..basics.errors import damaged, reading
 from ..naming import differences
 from ..reading.run import Run
+from . import series
 
 BLOCKS = 10  # of iterations, for the interval of a mean
 MODEL_ERROR = 0.05  # two means that differ by less cannot be told apart, as in src/predict
@@ -101,7 +102,7 @@ def measured_steps(run: Run, order: str) -> np.ndarray:
     if "step_time" not in run.iterations:
         return np.empty((0, 1))
     steps = run.iterations["step_time"][:].astype(float)
-    left_out = {0, *(int(first) for first in run.segments.get("first_iteration", []))}
+    left_out = {*series.set_up_iterations(run)}
     if order == "combine_while_adapt":
         left_out.add(run.planned - 1)
     counts = np.ones(len(steps), bool)

@@ -22,6 +22,6 @@ def progress(run: Run, done: np.ndarray, x: str) -> np.ndarray:
     if x == "epochs":
         reached = np.concatenate([[0.0], run.iterations["epoch"][:]])
     else:
-        sent = series.bytes_sent(run) / run.replicas / 1e6
+        sent = series.bytes_per_replica(run) / 1e6
         reached = np.concatenate([[0.0], np.cumsum(np.nan_to_num(sent))])
     return np.where(done < len(reached), np.take(reached, done, mode="clip"), np.nan)

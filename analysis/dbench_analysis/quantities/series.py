@@ -274,6 +274,30 @@ def bytes_sent(run: Run) -> np.ndarray:
     return sent
 
 
+def replica_counts(run: Run) -> np.ndarray:
+    """Return the number of replicas in each iteration [I]. A resumed run may have another number,
+    and an event "4 became 6 by clone" at the last iteration with the old one."""
+    counts = np.full(len(run.iterations), run.replicas)
+    events = run.events
+    if "kind" in events:
+        changes = events[events["kind"] == "replicas"]
+        for last, said in reversed([*zip(changes["iteration"], changes["text"])]):
+            counts[: last + 1] = int(said.split()[0])
+    return counts
+
+
+@names_the_run
+def bytes_per_replica(run: Run) -> np.ndarray:
+    """Return the mean bytes that a replica sent in each iteration [I]; see `bytes_sent`."""
+    sent = bytes_sent(run)
+    return sent / replica_counts(run)[: len(sent)]
+
+
+def set_up_iterations(run: Run) -> list[int]:
+    """Return the first iteration after each start of the run, which contains the set-up."""
+    return sorted({0, *(int(first) for first in run.segments.get("first_iteration", []))})
+
+
 @names_the_run
 def step_times(run: Run) -> np.ndarray:
     """Return the step time of the slowest rank in each iteration, in seconds [I]."""
@@ -314,19 +338,22 @@ def breakdown(run: Run) -> dict[str, float]:
     """Return the mean seconds per iteration and rank: data, gradient, update, exchange, rest,
     profile.
 
-    The first iteration contains the set-up and is left out if there are others. The first five
+    The first iteration after each start contains the set-up and is left out if there are others.
+    The first five
     parts add up to the mean step time; profile and evaluation are not part of the step.
     """
     table = run.iterations
     if "step_time" not in table:
         return {}
+    set_up = set_up_iterations(run)
 
     def mean(name):
         if name not in table:
             return float("nan")
         column = table[name]
         values = column.rowwise(lambda v: nan_safe(np.nanmean, v, axis=1))
-        return float(nan_safe(np.nanmean, values[1:] if len(values) > 1 else values))
+        usual = np.delete(values, [t for t in set_up if t < len(values)])
+        return float(nan_safe(np.nanmean, usual if len(usual) else values))
 
     parts = {part: mean(f"time_{part}") for part in TIME_PARTS}
     parts["rest"] = max(0.0, mean("step_time") - float(np.nansum(list(parts.values()))))

@@ -62,7 +62,7 @@ def break_even(run: Run) -> np.ndarray:
         return np.empty(0)
     gradient = run.iterations["time_gradient"].rowwise(
         lambda v: series.nan_safe(np.nanmean, v, axis=1))
-    sent = series.bytes_sent(run) / run.replicas
+    sent = series.bytes_per_replica(run)
     rows = min(len(gradient), len(sent))
     share = 1.0 if names.order(run) in ("combine_while_adapt", "awc") else BACKWARD
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -74,13 +74,29 @@ def hours_unit(runs: list[Run]) -> str:
     return "rank-hours" if any(on_cpu(run) for run in runs) else "GPU-hours"
 
 
+@names_the_run
+def rank_hours(run: Run, at: np.ndarray) -> np.ndarray:
+    """Return the hours of all ranks together, in steps, until each of the iterations `at`. A run
+    may be resumed on another number of ranks."""
+    segments = run.segments
+    starts, ranks = np.zeros(1, int), np.array([run.rank_count])
+    if {"first_iteration", "ranks"} <= {*segments}:
+        starts = segments["first_iteration"].to_numpy(dtype=int)
+        ranks = segments["ranks"].to_numpy(dtype=int)
+    stops = np.union1d(at, starts)
+    counts = np.full(len(stops), run.rank_count)
+    for first, count in zip(starts, ranks):
+        counts[stops > first] = count
+    hours = np.cumsum(np.diff(series.step_seconds(run, stops), prepend=0.0) * counts) / 3600
+    return hours[np.searchsorted(stops, at)]
+
+
 def hours_to_reach(run: Run, metric: str, targets: np.ndarray) -> np.ndarray:
     """Return the hours of all ranks together, in steps, until the mean model first is as good as
     each target; NaN where it never is."""
     found = series.evaluations(run, metric)
-    seconds = series.step_seconds(run, found["iteration"].to_numpy(dtype=int))
+    hours = rank_hours(run, found["iteration"].to_numpy(dtype=int))
     best = np.fmax.accumulate(found["mean"].to_numpy(dtype=float))
     first = np.searchsorted(np.nan_to_num(best, nan=-np.inf), targets, side="left")
     there = first < len(best)
-    hours = run.rank_count * seconds / 3600
     return np.where(there, np.take(hours, first, mode="clip"), np.nan)

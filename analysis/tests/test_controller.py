@@ -5,6 +5,7 @@ import h5py
 import numpy as np
 import pytest
 from dbench_analysis.figures import drawing
+from dbench_analysis.quantities import controllers
 
 DISPERSION, CONSENSUS = "coefficient of variation", "consensus distance"
 VARIANCE = {"type": "ada_variance", "every": {"iterations": 4}, "measure": "gini",
@@ -88,3 +89,11 @@ def test_without_a_controller_there_is_no_band(make):
     bands, entries = drawn(make(name="ring"))
     assert DISPERSION in bands and not any(bands.values())
     assert not any("controller" in entry for entry in entries)
+
+
+@pytest.mark.parametrize("given, iterations", [
+    ({"samples": 1024}, 4), ({"samples": 1025}, 5), ({"epochs": 1}, 20), ({"epochs": 0.12}, 3),
+    ({"iterations": 7}, 7)])
+def test_durations_are_rounded_as_the_program_does(make, given, iterations):
+    """8 replicas have batches of 32, and an epoch has 20 iterations."""
+    assert controllers.every(da.open(make(name="r")), given) == iterations

@@ -1,10 +1,12 @@
 """Tests of the figures of speed: step time, throughput, efficiency, break-even bandwidth, cost."""
 
 import dbench_analysis as da
+import h5py
 import numpy as np
 import pytest
 from dbench_analysis.figures import relevance
-from dbench_analysis.quantities import series, speed
+from dbench_analysis.naming import differences
+from dbench_analysis.quantities import fields, series, speed
 
 FAIR = {"reduction": "library", "cpus": 16}
 
@@ -72,3 +74,37 @@ def test_times_that_are_not_measurements_are_not_drawn(five, kind):
     assert said and all("Times are not to be compared" in text for text in said)
     assert not getattr(relevance, {"speed": "speeds", "break-even": "messages_in_time",
                                    "cost": "costs"}[kind])(runs)
+
+
+def test_a_run_resumed_on_other_ranks_and_replicas_counts_both(make):
+    """The first 40 of 100 iterations had 2 ranks and 4 replicas, the others 4 ranks and 8."""
+    path = make(name="r", replicas=8, ranks=4)
+    with h5py.File(path, "r+") as file:
+        del file["segments"], file["events"]
+        file["segments/first_iteration"], file["segments/ranks"] = [0, 40], [2, 4]
+        for name, value in (("time", 1.0), ("iteration", 39), ("kind", b"replicas"),
+                            ("text", b"4 became 8 by clone")):
+            file[f"events/{name}"] = np.array([value])
+    run = da.open(path)
+    sent = run.iterations["bytes_sent"][:]
+    assert series.bytes_per_replica(run) == pytest.approx(sent / np.repeat([4, 8], [40, 60]))
+    seconds = series.step_seconds(run, np.array([0, 40, 100]))
+    assert speed.rank_hours(run, np.array([40, 100])) == pytest.approx(
+        np.cumsum(np.diff(seconds) * [2, 4]) / 3600)
+    data = np.delete(run.iterations["time_data"][:], [0, 40], axis=0)
+    assert series.breakdown(run)["data"] == pytest.approx(data.mean())
+
+
+def test_lines_over_replicas_join_one_setting(make):
+    runs = [da.open(make(name=f"{lr}-{n}", replicas=n, spec={
+        "replicas": n, "optimizer": {"type": "sgd", "lr": lr}})) for lr in (1, 2) for n in (4, 8)]
+    assert differences.over_replicas(runs) == [[0, 1], [2, 3]]
+    assert differences.over_replicas([runs[0], runs[3]]) == [[0, 1]], "a rate may change with n"
+
+
+def test_bytes_contain_those_of_a_controller(make):
+    path = make(name="r")
+    before = fields.find("bytes").value(da.open(path))
+    with h5py.File(path, "r+") as file:
+        file["iterations/control_bytes"] = np.full(100, 7)
+    assert fields.find("bytes").value(da.open(path)) == before + 700

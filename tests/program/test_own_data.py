@@ -84,6 +84,16 @@ def test_channels_first_or_last_packed_or_not_in_one_file_or_two(dbench, trained
         assert re.search(r"train\.npz.{1,9}crc32:", str(file["provenance"][()]))
 
 
+def test_a_file_named_twice_is_tested_on_its_test_arrays(dbench, trained):
+    (x, y), (x2, y2) = drawn(12), drawn(6)
+    np.savez(dbench.folder / "both.npz", x=x, y=y, x_test=x2, y_test=y2)
+    np.savez(dbench.folder / "train.npz", x=x, y=y)
+    np.savez(dbench.folder / "test.npz", x=x2, y=y2)
+    both = trained({"type": "npz", "train": "both.npz", "test": "both.npz"}, "both.h5")
+    apart = trained({"type": "npz", "train": "train.npz", "test": "test.npz"}, "apart.h5")
+    assert differences(both, apart) == []
+
+
 def test_numbers_are_taken_as_they_are(dbench, trained):
     x, y = RANDOM.normal(size=(12, 5)), np.arange(12) % CLASSES
     for kind in ("f8", "f4"):

@@ -52,7 +52,7 @@ std::string listed(const std::vector<std::string>& names) {
     return text.empty() ? "nothing" : text;
 }
 
-// Returns the first of `names` that the file holds.
+// Returns the first of `names` that the file holds; errors name the last.
 Array array_of(const Zip& file, const std::string& key, const std::vector<std::string>& names) {
     for (const std::string& name : names) {
         if (!file.has(name + ".npy")) continue;
@@ -64,8 +64,8 @@ Array array_of(const Zip& file, const std::string& key, const std::vector<std::s
         }
         return out;
     }
-    throw UserError(key + ": " + file.path() + " has no array " + names.front() + " (it holds " +
-                    listed(file.names()) + "): save it with numpy.savez(FILE, " + names.front() +
+    throw UserError(key + ": " + file.path() + " has no array " + names.back() + " (it holds " +
+                    listed(file.names()) + "): save it with numpy.savez(FILE, " + names.back() +
                     "=..., ...)");
 }
 
@@ -80,7 +80,8 @@ Split read_split_npz(const Zip& file, const std::string& split, bool own_file,
                      const std::vector<std::string>& inputs) {
     const auto names = [&](const std::string& array) {
         std::vector<std::string> all{array + "_" + split};
-        if (own_file) all.insert(all.begin(), array);
+        // The split's own array is first: one file may hold x and x_test, and be named twice.
+        if (own_file) all.push_back(array);
         return all;
     };
     const std::string key = "/data/" + (own_file ? split : std::string("train"));

@@ -11,7 +11,8 @@ using base::Json;
 // matters only to sets that are generated, which need no files.
 std::string samples_key(const Json& spec, const DataContext& context) {
     Json samples = spec;
-    for (const char* use : {"partition", "augment", "resident", "accumulate"}) samples.erase(use);
+    // `augment` stays: some sets refuse it when they are loaded.
+    for (const char* use : {"partition", "resident", "accumulate"}) samples.erase(use);
     const DataEntry* row = base::find_entry(data_table(), spec.at("type").get<std::string>());
     if (row->status == nullptr) {
         samples["replicas of the context"] = context.replicas;

@@ -259,6 +259,11 @@ def test_damaged_files_are_refused(dbench):
     np.savez(mine, x_train=x[:, 0, 0] * 1.0, y_train=y, x_test=x[:, 0, 0] * 1.0, y_test=y)
     refused(dbench, {**data, "augment": True}, "/data/augment")
     refused(dbench, {**data, "normalize": "unit"}, "/data/normalize")
+    # A spec that was checked before it with the same samples does not hide this.
+    specs = [dbench.spec({"data": {**data, "batch_size": 4, "augment": augment}, "replicas": 1,
+                          "implementation": "C_complete"}, f"augment-{augment}.json")
+             for augment in (False, True)]
+    assert "/data/augment" in dbench("check", *specs, expect=2).stderr
 
 
 def chunk(kind, data):

@@ -45,6 +45,7 @@ public:
           single_(tables_of<float>(normalization)),
           double_(tables_of<double>(normalization)) {
         DBENCH_EXPECT(static_cast<int64_t>(single_.size()) == images_.channels);
+        DBENCH_EXPECT(classes_ > 0 ? images_.targets.empty() : images_.labels.empty());
         DBENCH_EXPECT(static_cast<int64_t>(images_.pixels.size()) ==
                       images_.count() * images_.numel());
     }
@@ -54,8 +55,13 @@ public:
         return {images_.channels, images_.height, images_.width};
     }
     int64_t classes() const override { return classes_; }
-    int64_t label(int64_t index) const override { return images_.labels[index]; }
-    double target(int64_t index) const override { return static_cast<double>(label(index)); }
+    int64_t label(int64_t index) const override {
+        DBENCH_EXPECT(classes_ > 0);
+        return images_.labels[index];
+    }
+    double target(int64_t index) const override {
+        return classes_ > 0 ? static_cast<double>(label(index)) : images_.targets[index];
+    }
     std::optional<StoredImages> stored() const override {
         return StoredImages{{images_.pixels.data(), images_.count(), images_.channels,
                              images_.height, images_.width},

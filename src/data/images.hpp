@@ -14,10 +14,13 @@ namespace dbench::data {
 /// Images and labels of one split, in file order.
 struct Images {
     int64_t channels = 0, height = 0, width = 0;
-    std::vector<uint8_t> pixels;   ///< (N, C, H, W).
-    std::vector<uint16_t> labels;  ///< (N).
+    std::vector<uint8_t> pixels;       ///< (N, C, H, W).
+    std::vector<uint16_t> labels;      ///< (N); empty if there are targets.
+    std::vector<double> targets = {};  ///< (N), real; empty if there are labels.
 
-    int64_t count() const { return static_cast<int64_t>(labels.size()); }
+    int64_t count() const {
+        return static_cast<int64_t>(targets.empty() ? labels.size() : targets.size());
+    }
     int64_t numel() const { return channels * height * width; }
 };
 
@@ -51,7 +54,7 @@ arena::Window window_of(int64_t index, uint64_t augment_key);
 void apply_crop(const Crop& crop, const uint8_t* image, int64_t channels, int64_t height,
                 int64_t width, uint8_t* out);
 
-/// Returns a data set of `images`, whose labels are below `classes`.
+/// Returns a data set of `images`, whose labels are below `classes`; 0 classes: with real targets.
 std::shared_ptr<const Dataset> image_set(Images images, int64_t classes,
                                          const Normalization& normalization);
 

@@ -146,6 +146,18 @@ TEST_CASE("augmentation keys differ by seed, epoch and sample") {
     CHECK(data::augment_key(2, 3, 1) == data::augment_key(2, 3, 1));
 }
 
+TEST_CASE("images may have real targets") {
+    Images images = small_images();
+    images.labels.clear();
+    images.targets = {-0.5, 2.25};
+    const auto set = data::image_set(std::move(images), 0, {{0.5, 0.25}, {0.2, 0.1}});
+    CHECK(set->size() == 2);
+    CHECK(set->classes() == 0);
+    CHECK(set->target(0) == -0.5);
+    CHECK(set->target(1) == 2.25);
+    CHECK(test::input_of(*set, 0)[0] == (1 / 255.0 - 0.5) / 0.2);
+}
+
 TEST_CASE("padding is black before normalisation") {
     const auto set = data::image_set(small_images(), 4, {{0.5, 0.25}, {0.2, 0.1}});
     uint64_t key = 1;

@@ -145,6 +145,26 @@ def test_real_targets(dbench):
     assert loss[0] == pytest.approx(np.mean(y**2) / 2, rel=1e-4) and loss[-1] < 1e-4 * loss[0]
 
 
+def test_pixels_with_real_targets_are_normalised(dbench):
+    pixels, _ = drawn(12)
+    y = RANDOM.normal(size=12)
+    np.savez(dbench.folder / "pixels.npz", x_train=pixels, y_train=y, x_test=pixels, y_test=y)
+    np.savez(dbench.folder / "unit.npz", x_train=pixels / 255, y_train=y, x_test=pixels / 255,
+             y_test=y)
+    shared = {"model": "least_squares", "replicas": 1, "implementation": "C_complete",
+              "init": "zeros", "length": {"iterations": 2}, "optimizer": {"type": "sgd", "lr": 0.01}}
+    for name, more in (("pixels", {"normalize": "unit"}), ("unit", {})):
+        spec = dbench.spec(shared, data={"type": "npz", "train": f"{name}.npz",
+                                         "batch_size": "full", **more})
+        dbench("run", spec, "--output", f"{name}.h5", "--quiet")
+    loss = [read(str(dbench.folder / f"{name}.h5"), "evaluations/mean_loss")
+            for name in ("pixels", "unit")]
+    assert loss[0] == pytest.approx(loss[1], rel=1e-5)
+    spec = dbench.spec(shared, data={"type": "npz", "train": "pixels.npz", "augment": True,
+                                     "batch_size": "full"})
+    dbench("check", spec)
+
+
 # A list of sample numbers for each replica: overlapping, of different lengths.
 LISTS = [[0, 3, 6, 9], [1, 4, 7], [2, 5, 8, 11, 0]]
 

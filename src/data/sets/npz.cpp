@@ -160,12 +160,17 @@ std::pair<std::vector<double>, int64_t> targets_of(const Array& y) {
     return {std::move(values), y.array.real() ? 0 : static_cast<int64_t>(most) + 1};
 }
 
-Images images_of(const Array& x, const Shape& shape, const std::vector<double>& labels) {
+// `classes`: 0 if `targets` are real targets and not labels.
+Images images_of(const Array& x, const Shape& shape, std::vector<double> targets, int64_t classes) {
     Images images;
     images.channels = shape.lengths[0];
     images.height = shape.lengths[1];
     images.width = shape.lengths[2];
-    images.labels.assign(labels.begin(), labels.end());
+    if (classes > 0) {
+        images.labels.assign(targets.begin(), targets.end());
+    } else {
+        images.targets = std::move(targets);
+    }
     const int64_t numel = shape.numel();
     images.pixels.resize(static_cast<size_t>(x.length() * numel));
     const auto* bytes = reinterpret_cast<const uint8_t*>(x.array.data.data());
@@ -339,11 +344,12 @@ DataSets make_npz(const NpzSpec& spec, const DataSpec& common, const DataContext
     if (test_shape.lengths != shape.lengths || test.x().array.kind != train.x().array.kind) {
         test.x().refuse("differs from the training samples in shape or type");
     }
-    if (train.x().array.kind == "u1" && shape.image() && classes > 0) {
-        Images images = images_of(train.x(), shape, labels);
+    if (train.x().array.kind == "u1" && shape.image()) {
+        Images images = images_of(train.x(), shape, std::move(labels), classes);
         const auto normalization = chosen_normalization(common.normalize, measured(images));
         sets.train = image_set(std::move(images), classes, normalization);
-        sets.test = image_set(images_of(test.x(), test_shape, test_labels), classes, normalization);
+        sets.test = image_set(images_of(test.x(), test_shape, std::move(test_labels), classes),
+                              classes, normalization);
         return sets;
     }
     refuse_of_numbers(common, train.x());

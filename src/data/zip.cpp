@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "base/input_file.hpp"
 #include "base/json.hpp"
 #include "data/inflate.hpp"
 
@@ -13,6 +14,16 @@ namespace {
 
 constexpr uint64_t kEnd = 0x06054b50, kCentral = 0x02014b50, kLocal = 0x04034b50;
 constexpr uint64_t kElsewhere = 0xffffffff;  // A number that is too large for its field.
+constexpr size_t kMostBytes = size_t{4} << 30;
+
+std::string arrays_file(const std::string& path) {
+    if (base::InputFile(path).size() > static_cast<int64_t>(kMostBytes)) {
+        throw base::UserError(path +
+                              ": is larger than 4 GiB: save it with numpy.savez_compressed, or in "
+                              "two files, one for training and one for testing");
+    }
+    return base::read_text(path, kMostBytes);
+}
 
 }  // namespace
 
@@ -36,7 +47,7 @@ uint64_t Zip::number(uint64_t at, int width) const {
 }
 
 Zip::Zip(std::string path)
-    : Zip(path, base::read_text(path),
+    : Zip(path, arrays_file(path),
           {"an .npz file", "arrays", "write it again with numpy.savez or numpy.savez_compressed"}) {
 }
 

@@ -8,6 +8,7 @@
 #include "data/sets/cifar.hpp"
 #include "data/sets/idx.hpp"
 #include "data/support.hpp"
+#include "data/zip.hpp"
 
 using namespace dbench;
 using data::Images;
@@ -279,6 +280,16 @@ TEST_CASE("damaged compressed files are refused") {
     file.seekp(static_cast<long>(packed) - 6).put('\x55').put('\x55');  // In the checksum.
     file.close();
     CHECK(refused().find("incorrect data check") != std::string::npos);
+}
+
+TEST_CASE("the error for a large archive of arrays says how to save it") {
+    const Folder folder;
+    const std::string path = folder / "large.npz";
+    test::write_zeros(path, (int64_t{4} << 30) + 1);
+    CHECK(refusal([&] { data::Zip file(path); }) ==
+          path +
+              ": is larger than 4 GiB: save it with numpy.savez_compressed, or in two files, "
+              "one for training and one for testing");
 }
 
 TEST_CASE("fashion_mnist is found under its usual names") {

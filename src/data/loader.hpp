@@ -53,9 +53,11 @@ struct BatchPlan {
     int64_t samples_per_iteration;  ///< The global batch size.
     bool stream = false;            ///< See Partition::stream.
 };
-/// Computes the plan. Throws UserError if a batch is larger than the smallest partition, or if a
-/// global batch cannot be divided evenly among n replicas.
-BatchPlan plan_batches(const BatchSize& batch_size, const Partition& partition, int64_t replicas);
+/// Computes the plan for `samples` training samples, some of which may belong to no replica. Throws
+/// UserError if a batch is larger than the smallest partition, or if a global batch cannot be
+/// divided evenly among n replicas.
+BatchPlan plan_batches(const BatchSize& batch_size, const Partition& partition, int64_t replicas,
+                       int64_t samples);
 
 /// The memory of one batch, reused for the next; inputs start at a multiple of 64 bytes.
 class BatchBuffer {

@@ -29,8 +29,8 @@ Setting setting(const std::string& spec_text, int64_t replicas) {
     s.sets = data::load_data(spec, context);
     const auto* row = base::find_entry(data::partition_table(), spec["partition"]["type"]);
     s.partition = row->make(spec["partition"], *s.sets.train, context);
-    s.plan =
-        data::plan_batches(data::DataSpec::section().read(spec).batch_size, *s.partition, replicas);
+    s.plan = data::plan_batches(data::DataSpec::section().read(spec).batch_size, *s.partition,
+                                replicas, s.sets.train->size());
     return s;
 }
 
@@ -206,7 +206,8 @@ TEST_CASE("next() rethrows an exception of the thread at its place, repeatedly")
     const auto data = std::make_shared<Failing>();
     const auto* row = base::find_entry(data::partition_table(), "contiguous");
     const std::shared_ptr<data::Partition> partition = row->make(Json{}, *data, {1, 1});
-    const auto plan = data::plan_batches({data::BatchSize::Unit::replica, 2}, *partition, 1);
+    const auto plan =
+        data::plan_batches({data::BatchSize::Unit::replica, 2}, *partition, 1, data->size());
     Loader::Options options;
     options.last_iteration = 4;
     Loader loader(data, partition, plan, options);
@@ -221,7 +222,8 @@ TEST_CASE("a wait for a batch can be limited, and is checked while it lasts") {
     const auto data = std::make_shared<Slow>();
     const auto* row = base::find_entry(data::partition_table(), "contiguous");
     const std::shared_ptr<data::Partition> partition = row->make(Json{}, *data, {1, 1});
-    const auto plan = data::plan_batches({data::BatchSize::Unit::replica, 2}, *partition, 1);
+    const auto plan =
+        data::plan_batches({data::BatchSize::Unit::replica, 2}, *partition, 1, data->size());
     Loader::Options options;
     options.last_iteration = 1;
     int checks = 0;

@@ -140,18 +140,18 @@ TEST_CASE("class_dirichlet distributes each label over few replicas if alpha is 
 
 TEST_CASE("a batch plan divides the smallest partition") {
     const auto partition = make("contiguous", 103, 4);  // Sizes 25, 26, 26, 26.
-    const auto plan = data::plan_batches(size_of(8), *partition, 4);
+    const auto plan = data::plan_batches(size_of(8), *partition, 4, 103);
     CHECK(plan.batch_size == 8);
     CHECK_FALSE(plan.full);
     CHECK(plan.per_epoch == 3);
     CHECK(plan.samples_per_iteration == 32);
     CHECK(plan.left_out == Catch::Approx(1 - 96.0 / 103));
 
-    const auto global = data::plan_batches(size_of({{"global", 40}}), *partition, 4);
+    const auto global = data::plan_batches(size_of({{"global", 40}}), *partition, 4, 103);
     CHECK(global.batch_size == 10);
     CHECK(global.per_epoch == 2);
 
-    const auto full = data::plan_batches(size_of("full"), *partition, 4);
+    const auto full = data::plan_batches(size_of("full"), *partition, 4, 103);
     CHECK(full.full);
     CHECK(full.batch_size == 25);
     CHECK(full.per_epoch == 1);
@@ -159,10 +159,22 @@ TEST_CASE("a batch plan divides the smallest partition") {
     CHECK(full.samples_per_iteration == 103);
 }
 
+TEST_CASE("samples that belong to no replica count as left out") {
+    const auto partition = make({{"type", "dirichlet"}, {"alpha", 1000.0}}, 103, 4);
+    const auto plan = data::plan_batches(size_of(5), *partition, 4, 103);
+    CHECK(plan.left_out == Catch::Approx(1 - 100.0 / 103));
+    CHECK(data::plan_batches(size_of("full"), *partition, 4, 103).left_out ==
+          Catch::Approx(1 - 100.0 / 103));
+    const auto empty = make({{"type", "by_label"}, {"labels_per_replica", 1}}, 5, 7);
+    CHECK(refusal([&] {
+              data::plan_batches(size_of(1), *empty, 7, 5);
+          }).find("(5 for 7 replicas)") != std::string::npos);
+}
+
 TEST_CASE("impossible batch sizes are refused") {
     const auto partition = make("contiguous", 103, 4);
     const auto refused = [&](const Json& size) {
-        return refusal([&] { data::plan_batches(size_of(size), *partition, 4); });
+        return refusal([&] { data::plan_batches(size_of(size), *partition, 4, 103); });
     };
     CHECK(refused(26) ==
           "/data/batch_size: a batch of 26 is more than the 25 training samples of replica 0: "
@@ -170,9 +182,12 @@ TEST_CASE("impossible batch sizes are refused") {
     CHECK(refused(Json{{"global", 42}}) ==
           "/data/batch_size/global: 42 samples cannot be divided evenly among 4 replicas: "
           "the nearest possible number is 40 or 44");
+    CHECK(refused(Json{{"global", 104}}) ==
+          "/data/batch_size/global: a batch of 26 is more than the 25 training samples of replica "
+          "0: use at most 100, or \"batch_size\": \"full\"");
     CHECK(refused(Json{{"global", 2}}).ends_with("the nearest possible number is 4"));
     const auto empty = make("contiguous", 3, 4);
-    CHECK(refusal([&] { data::plan_batches(size_of("full"), *empty, 4); }) ==
+    CHECK(refusal([&] { data::plan_batches(size_of("full"), *empty, 4, 3); }) ==
           "/replicas: replica 0 gets no training samples (3 for 4 replicas): "
           "use fewer replicas or more data");
 }

@@ -87,7 +87,8 @@ TEST_CASE("the batches of a stream continue where the previous ones ended") {
     const std::shared_ptr<const data::Dataset> set = data::token_set(counted(71), 71, 3, "x");
     REQUIRE(set->size() == 23);
     const std::shared_ptr<data::Partition> partition = test::partition_of("stream", *set, 2);
-    const auto plan = data::plan_batches({data::BatchSize::Unit::replica, 2}, *partition, 2);
+    const auto plan =
+        data::plan_batches({data::BatchSize::Unit::replica, 2}, *partition, 2, set->size());
     REQUIRE(plan.per_epoch == 5);
     data::Loader::Options options;
     options.first_iteration = 3;  // A resumed run starts inside an epoch.
@@ -115,7 +116,8 @@ TEST_CASE("the batches of a stream continue where the previous ones ended") {
 TEST_CASE("other partitions assign windows like any samples") {
     const std::shared_ptr<const data::Dataset> set = data::token_set(counted(71), 71, 3, "x");
     const std::shared_ptr<data::Partition> partition = test::partition_of("shuffled", *set, 2);
-    const auto plan = data::plan_batches({data::BatchSize::Unit::replica, 2}, *partition, 2);
+    const auto plan =
+        data::plan_batches({data::BatchSize::Unit::replica, 2}, *partition, 2, set->size());
     data::Replay replay(set, partition, plan, {});
     const auto order = partition->epoch(1, 0);
     const data::Batch& batch = replay.batch(3, 1);

@@ -138,7 +138,7 @@ struct TextFixture {
     explicit TextFixture(const std::string& spec, const char* dealt = "stream", uint64_t seed = 1)
         : set(data::token_set(text(), 9, 4, "x")),
           partition(base::find_entry(data::partition_table(), dealt)->make({}, *set, {2, 1})),
-          plan(data::plan_batches({data::BatchSize::Unit::replica, 2}, *partition, 2)),
+          plan(data::plan_batches({data::BatchSize::Unit::replica, 2}, *partition, 2, set->size())),
           model(make_model(spec, {{4}, 9, true, plan.stream ? 2 : 0})),
           replicas(*model, {2, 1}, 0, arena::DType::float64, Init::same, 1),
           executor(*model, replicas, PassOptions{seed}) {}

@@ -203,7 +203,7 @@ std::vector<std::string> warnings(const EstimateInputs& run, const Estimates& e)
     if (e.left_out > 0.05) {
         out.push_back("/data/batch_size: " + percent(e.left_out) +
                       " of the training samples are left out of each epoch (replicas take whole "
-                      "batches only)");
+                      "batches of their own samples only)");
     }
     if (evaluates_too_much(run, e)) {
         out.push_back("/evaluate: evaluation is " + percent(e.evaluation_share) +

@@ -86,7 +86,8 @@ struct Session::Impl {
                         .make(data_spec.at("partition"), *data.train, data_context);
         for (base::InputDigest& read : partition->inputs()) data.digests.push_back(read);
         data_keys = data::DataSpec::section().read(data_spec);
-        batches = data::plan_batches(data_keys.batch_size, *partition, placement.replicas);
+        batches = data::plan_batches(data_keys.batch_size, *partition, placement.replicas,
+                                     data.train->size());
         const base::RunLength run = run_length(spec, batches);
         model = entry_of(model_table(), o.spec->at("model"))
                     .make(o.spec->at("model"),

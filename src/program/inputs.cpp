@@ -24,9 +24,19 @@ void add_digests(Json& inputs, const std::string& key,
     }
 }
 
+// Returns the name of an input without the form in which a file of MNIST was found, which earlier
+// versions recorded: compressed, or with a dot.
+std::string plain_name(const Json& input) {
+    auto name = input.at("name").get<std::string>();
+    if (name.ends_with("-ubyte.gz")) name.resize(name.size() - 3);
+    const size_t dot = name.find(".idx");
+    if (name.ends_with("-ubyte") && dot != name.npos) name[dot] = '-';
+    return name;
+}
+
 // True if the entries describe the same input, which may have changed.
 bool same_input(const Json& a, const Json& b) {
-    return a.at("key") == b.at("key") && a.at("name") == b.at("name");
+    return a.at("key") == b.at("key") && plain_name(a) == plain_name(b);
 }
 
 // Returns the input's name for messages: its path, followed by what the digest is of if that is a

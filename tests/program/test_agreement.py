@@ -3,6 +3,7 @@ only with the data and files that it had before. Each rank has a folder of its o
 ranks on hosts with copies of the data have."""
 
 import json
+import math
 import os
 import shutil
 import signal
@@ -238,20 +239,25 @@ def test_changed_data_are_accepted_and_recorded_on_request(dbench):
     assert "was completed" in dbench(*words, expect=2).stderr
 
 
-def test_a_run_resumes_from_a_version_that_recorded_names_only(dbench):
-    """Checkpoints of earlier versions have no inputs; their result files have names and digests."""
-    arrays(dbench.folder)
-    spec = dbench.spec(NPZ, **SLOW)
-    stopped(dbench, spec)
+def change_checkpoint(dbench, change):
+    """Leave only the newest checkpoint, with its manifest as `change` changes it."""
     manifest = max((dbench.folder / "out.h5.checkpoints").glob("*/manifest.json"),
                    key=lambda path: int(path.parent.name))
     for other in (dbench.folder / "out.h5.checkpoints").glob("*/"):
         if other != manifest.parent:
             shutil.rmtree(other)
     inside = json.loads(json.loads(manifest.read_text())["manifest"])
-    del inside["inputs"]
+    change(inside)
     text = json.dumps(inside)
     manifest.write_text(json.dumps({"manifest": text, "checksum": zlib.crc32(text.encode())}))
+
+
+def test_a_run_resumes_from_a_version_that_recorded_names_only(dbench):
+    """Checkpoints of earlier versions have no inputs; their result files have names and digests."""
+    arrays(dbench.folder)
+    spec = dbench.spec(NPZ, **SLOW)
+    stopped(dbench, spec)
+    change_checkpoint(dbench, lambda inside: inside.pop("inputs"))
     other_array(dbench.folder)
     words = ["run", spec, "--output", "out.h5", "--resume"]
     assert "own.npz" in dbench(*words, expect=2).stderr
@@ -267,3 +273,25 @@ def test_files_of_one_name_in_two_folders_have_a_digest_each(dbench):
                                        "test": "two/same.txt"}))
     digests = provenance(dbench)["data"]
     assert len(digests) == 2 and len(set(digests.values())) == 2, digests
+
+
+@pytest.mark.parametrize("earlier", ["-idx3-ubyte.gz", ".idx3-ubyte", ".idx3-ubyte.gz"])
+def test_a_run_resumes_from_a_version_that_recorded_how_a_file_was_packed(dbench, earlier):
+    for name, magic, size in [("train-images-idx3-ubyte", 2051, (60000, 28, 28)),
+                              ("train-labels-idx1-ubyte", 2049, (60000,)),
+                              ("t10k-images-idx3-ubyte", 2051, (10000, 28, 28)),
+                              ("t10k-labels-idx1-ubyte", 2049, (10000,))]:
+        with open(dbench.folder / name, "wb") as file:
+            file.write(struct.pack(f">{1 + len(size)}I", magic, *size))
+            file.truncate(file.tell() + math.prod(size))
+    spec = dbench.spec(data={"type": "mnist", "root": ".", "limit": {"train": 64, "test": 8},
+                             "batch_size": 8}, **SLOW)
+    stopped(dbench, spec)
+
+    def rename(inside):
+        text = inside["inputs"].replace("train-images-idx3-ubyte", "train-images" + earlier)
+        assert text != inside["inputs"]
+        inside["inputs"] = text
+
+    change_checkpoint(dbench, rename)
+    dbench("run", spec, "--output", "out.h5", "--resume")

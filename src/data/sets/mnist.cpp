@@ -1,7 +1,6 @@
 // The data sets mnist (LeCun, Cortes, Burges) and fashion_mnist (Xiao, Rasul, Vollgraf 2017), which
 // have the same four IDX files under the same names.
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -88,8 +87,9 @@ std::shared_ptr<const Dataset> read_split_mnist(const Kind& kind, const std::str
     std::string digests[2];
     Images images = read_idx(files, count, digests);
     for (int k = 0; k < 2; ++k) {
-        const std::filesystem::path file = k == 0 ? files.images : files.labels;
-        sets.digests.emplace_back(file.filename().string(), digests[k], -1, file.string());
+        // The same content has one name, whether it is compressed or not.
+        sets.digests.emplace_back(names_of(split, k == 0 ? "images" : "labels").front(), digests[k],
+                                  -1, k == 0 ? files.images : files.labels);
     }
     return image_set(std::move(images), 10, normalization);
 }

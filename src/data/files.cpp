@@ -113,13 +113,19 @@ std::string data_root(const std::optional<std::string>& root, const std::string&
         folder + "; the files are at " + source);
 }
 
-std::string named_file(const std::string& path, const std::string& key) {
+std::string existing_path(const std::string& path) {
     const char* root = std::getenv("DBENCH_DATA");
     for (const fs::path& each : {fs::path(path), root ? fs::path(root) / path : fs::path()}) {
         if (!each.empty() && base::kind_of(each.string()) != base::PathKind::nothing) {
             return each.string();
         }
     }
+    return "";
+}
+
+std::string named_file(const std::string& path, const std::string& key) {
+    if (std::string found = existing_path(path); !found.empty()) return found;
+    const char* root = std::getenv("DBENCH_DATA");
     throw base::UserError("/data/" + key + ": there is no file " + path +
                           (root ? ", also not in " + std::string(root) : "") +
                           ": name a file, relative to the current folder or to $DBENCH_DATA");

@@ -42,6 +42,10 @@ std::string digest(const std::string& bytes);
 std::string data_root(const std::optional<std::string>& root, const std::string& folder,
                       const std::string& source);
 
+/// Returns `path` or, if nothing is there, the path below $DBENCH_DATA; "" if nothing is there,
+/// either.
+std::string existing_path(const std::string& path);
+
 /// Returns the path of a file that /data/`key` names: the path as given or, if there is no such
 /// file, below $DBENCH_DATA. Throws UserError if there is none.
 std::string named_file(const std::string& path, const std::string& key);

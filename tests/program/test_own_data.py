@@ -260,6 +260,12 @@ def test_files_are_found_below_the_folder_of_data(dbench):
                        implementation="C_complete")
     dbench("check", spec, env={"DBENCH_DATA": str(dbench.folder / "data")})
     assert "/data/train: there is no file mine.npz" in dbench("check", spec, expect=2).stderr
+    pixels, y = drawn(6)
+    write_folders(dbench.folder / "data" / "pictures", pixels, y, ppm, "ppm")
+    spec = dbench.spec(data={"type": "images", "train": "pictures", "test": "pictures",
+                             "batch_size": 2}, replicas=1, implementation="C_complete")
+    dbench("check", spec, env={"DBENCH_DATA": str(dbench.folder / "data")})
+    assert "/data/train: pictures: cannot be read" in dbench("check", spec, expect=2).stderr
 
 
 def test_damaged_files_are_refused(dbench):

@@ -110,7 +110,12 @@ const base::Section<ImagesSpec>& ImagesSpec::section() {
     return keys;
 }
 
-DataSets make_images(const ImagesSpec& spec, const DataSpec& common, const DataContext&) {
+DataSets make_images(const ImagesSpec& given, const DataSpec& common, const DataContext&) {
+    const auto found = [](const std::string& path) {
+        const std::string existing = existing_path(path);
+        return existing.empty() ? path : existing;
+    };
+    const ImagesSpec spec{found(given.train), found(given.test)};
     const auto classes = classes_in(spec.train, "/data/train");
     Images train = read_folder(spec.train, "/data/train", classes, {});
     Images like;

@@ -102,6 +102,39 @@ def test_a_set_is_fetched_once(server, fetch, tmp_path, kind):
     assert "complete, in " in fetch(server["url"], checksum, "--list")[1]
 
 
+@pytest.mark.parametrize("packed", [True, False])
+def test_files_that_exist_are_not_changed(server, tmp_path, monkeypatch, packed):
+    with io.BytesIO() as file:
+        with tarfile.open(fileobj=file, mode="w:gz") as tar:
+            for name in ("a.bin", "b.bin", "c.bin"):
+                entry = tarfile.TarInfo(name)
+                entry.size = len(CONTENT)
+                tar.addfile(entry, io.BytesIO(CONTENT))
+        server["bytes"] = file.getvalue()
+    (tmp_path / "a.bin").write_bytes(b"mine")
+    (tmp_path / "b.bin.gz").write_bytes(b"packed")
+    module = script()
+    sets = {"toy": [module.Download((server["url"],), hashlib.md5(server["bytes"]).hexdigest(),
+                                    {name: name for name in ("a.bin", "b.bin", "c.bin")}, packed)]}
+    gone = module.missing(sets["toy"], tmp_path)
+    assert [path.name for path in gone] == (["c.bin"] if packed else ["b.bin", "c.bin"])
+    monkeypatch.setattr(sys, "argv", ["fetch-data", "toy", "--to", str(tmp_path)])
+    assert module.main(sets) == 0
+    assert (tmp_path / "a.bin").read_bytes() == b"mine"
+    assert (tmp_path / "b.bin").exists() != packed
+    assert (tmp_path / "c.bin").read_bytes() == CONTENT
+
+
+def test_a_copy_is_complete_if_the_program_can_read_it(tmp_path):
+    module = script()
+    for name in ("cifar10", "cifar100", "mnist", "fashion-mnist", "wikitext2", "multi30k"):
+        for path in module.targets(module.SETS[name], tmp_path):
+            path.parent.mkdir(exist_ok=True)
+            path.with_name(path.name + ".gz").touch()
+        complete = name not in ("wikitext2", "multi30k")
+        assert (not module.missing(module.SETS[name], tmp_path)) == complete, name
+
+
 def test_an_interrupted_download_continues(server, fetch, tmp_path):
     server["breaks"] = True
     checksum = hashlib.md5(server["bytes"]).hexdigest()

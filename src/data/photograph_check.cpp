@@ -106,6 +106,7 @@ void check_jpeg(const base::InputFile& file, const std::string& path) {
         if (*length < 2) damaged("with a segment of a wrong length");
         const int64_t end = bytes.position() + *length - 2;
         if (is_frame(*marker) && !framed) {
+            if (*length < 8) damaged("with a frame of a wrong length");
             const auto bits = bytes.byte();
             const auto height = bytes.number(), width = bytes.number();
             const auto components = bytes.byte();

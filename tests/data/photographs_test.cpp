@@ -213,6 +213,10 @@ TEST_CASE("a photograph is checked to its end without decoding it") {
     at[4] = 8;
     at[1] = 0xc3;
     CHECK_THAT(said(frame), ContainsSubstring("not supported (coding 3, 8 bits"));
+    at[1] = 0xc0;
+    at[2] = 0;
+    at[3] = 7;  // One byte too short for the numbers of a frame.
+    CHECK_THAT(said(frame), ContainsSubstring("a damaged JPEG, with a frame of a wrong length"));
     CHECK_THAT(said({0xff, 0xd8, 0xff, 0xd9}), ContainsSubstring("damaged JPEG"));
     CHECK_THAT(said({'G', 'I', 'F'}), ContainsSubstring("is not a JPEG"));
 }

@@ -27,6 +27,15 @@ TEST_CASE("The tokens of a sentence are its words, punctuation and numbers") {
           Words{"a", "&", "b", "\"", "c", "\"", "d", ".", ".", "."});
     CHECK(bleu_tokens("M\xc3\xa4nner.") == Words{"M\xc3\xa4nner", "."});
     CHECK(bleu_tokens("").empty());
+    for (const char* blank : {"\t", "\x1c", "\x1f", "\xc2\x85", "\xc2\xa0", "\xe1\x9a\x80",
+                              "\xe2\x80\x80", "\xe2\x80\x8a", "\xe2\x80\xa8", "\xe2\x80\xa9",
+                              "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80"}) {
+        CHECK(bleu_tokens(std::string("10") + blank + "km") == Words{"10", "km"});
+    }
+    // U+200B is no blank.
+    CHECK(bleu_tokens("a\xe2\x80\x8b"
+                      "b") == Words{"a\xe2\x80\x8b"
+                                    "b"});
 }
 
 TEST_CASE("BLEU equals scores computed by hand") {

@@ -18,6 +18,23 @@ bool is_symbol(char c) {
            (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }
 
+/// Returns the number of bytes of the blank with which `text` begins; 0 if it begins with none.
+/// Blanks are those of Python's str.split(), with which sacreBLEU ends.
+size_t blank_size(std::string_view text) {
+    const char c = text.front();
+    if (c == ' ' || (c >= '\t' && c <= '\r') || (c >= '\x1c' && c <= '\x1f')) return 1;
+    for (const std::string_view blank :
+         {"\xc2\x85", "\xc2\xa0", "\xe1\x9a\x80", "\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xaf",
+          "\xe2\x81\x9f", "\xe3\x80\x80"}) {
+        if (text.starts_with(blank)) return blank.size();
+    }
+    // U+2000 to U+200A.
+    const bool space = text.size() >= 3 && text.starts_with("\xe2\x80") &&
+                       static_cast<unsigned char>(text[2]) >= 0x80 &&
+                       static_cast<unsigned char>(text[2]) <= 0x8a;
+    return space ? 3 : 0;
+}
+
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
     for (size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size()) {
         text.replace(at, from.size(), to);
@@ -75,11 +92,12 @@ std::vector<std::string> bleu_tokens(std::string_view line) {
 
     std::vector<std::string> tokens;
     bool in_token = false;
-    for (const char c : spaced) {
-        const bool blank = c == ' ' || (c >= '\t' && c <= '\r');
-        if (!blank && !in_token) tokens.emplace_back();
-        if (!blank) tokens.back() += c;
-        in_token = !blank;
+    for (size_t k = 0; k < spaced.size();) {
+        const size_t blank = blank_size(std::string_view(spaced).substr(k));
+        if (blank == 0 && !in_token) tokens.emplace_back();
+        if (blank == 0) tokens.back() += spaced[k];
+        in_token = blank == 0;
+        k += std::max<size_t>(blank, 1);
     }
     return tokens;
 }

@@ -8,8 +8,9 @@
 namespace dbench::base {
 namespace {
 
-[[noreturn]] void refuse_npy(const std::string& path, const std::string& problem) {
-    throw UserError(path + ": " + problem);
+[[noreturn]] void refuse_npy(const std::string& path, const std::string& problem,
+                             const std::string& remedy = "write it again with numpy.save") {
+    throw UserError(path + ": " + problem + ": " + remedy);
 }
 
 template <class T>
@@ -57,8 +58,10 @@ std::vector<size_t> shape_of(const std::string& text, const std::string& path, s
             continue;
         }
         at = next;
-        if (length == 0) refuse_npy(path, "the array is empty");
-        if (length > most || count > most / length) refuse_npy(path, "the array is too large");
+        if (length == 0) refuse_npy(path, "the array is empty", "save one with elements");
+        if (length > most || count > most / length)
+            refuse_npy(path, "the array is too large",
+                       "save at most " + std::to_string(most) + " numbers");
         count *= length;
         shape.push_back(length);
     }
@@ -90,8 +93,10 @@ NpyArray parse_npy(std::string_view content, const std::string& path, size_t mos
     NpyArray array;
     array.kind = type.size() > 4 && type[1] != '>' ? type.substr(2, 2) : "";
     if (array.reader() == nullptr) {
-        refuse_npy(path, "the type of the array is not supported (" + type.substr(0, 6) +
-                             "): save it as little-endian float64, a.astype('<f8')");
+        const bool swapped = type.size() > 4 && type[1] == '>' && reader_of(type.substr(2, 2));
+        refuse_npy(path, "the type of the array is not supported (" + type.substr(0, 6) + ")",
+                   swapped ? "save it in little-endian order, a.astype(a.dtype.newbyteorder('<'))"
+                           : "save it as little-endian float64, a.astype('<f8')");
     }
     array.fortran_order = field(header, "fortran_order", path).rfind("True", 0) == 0;
     array.shape = shape_of(field(header, "shape", path), path, most);

@@ -14,15 +14,15 @@ namespace {
 
 constexpr uint64_t kEnd = 0x06054b50, kCentral = 0x02014b50, kLocal = 0x04034b50;
 constexpr uint64_t kElsewhere = 0xffffffff;  // A number that is too large for its field.
-constexpr size_t kMostBytes = size_t{4} << 30;
+constexpr size_t kMostArchiveBytes = size_t{4} << 30;
 
 std::string arrays_file(const std::string& path) {
-    if (base::InputFile(path).size() > static_cast<int64_t>(kMostBytes)) {
+    if (base::InputFile(path).size() > static_cast<int64_t>(kMostArchiveBytes)) {
         throw base::UserError(path +
                               ": is larger than 4 GiB: save it with numpy.savez_compressed, or in "
                               "two files, one for training and one for testing");
     }
-    return base::read_text(path, kMostBytes);
+    return base::read_text(path, kMostArchiveBytes);
 }
 
 }  // namespace

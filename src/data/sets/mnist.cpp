@@ -87,7 +87,7 @@ std::shared_ptr<const Dataset> read_split_mnist(const Kind& kind, const std::str
     std::string digests[2];
     Images images = read_idx(files, count, digests);
     for (int k = 0; k < 2; ++k) {
-        // The same content has one name, whether it is compressed or not.
+        // A content has one name, whether its file is compressed or not.
         sets.digests.emplace_back(names_of(split, k == 0 ? "images" : "labels").front(), digests[k],
                                   -1, k == 0 ? files.images : files.labels);
     }

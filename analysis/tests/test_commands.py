@@ -175,7 +175,8 @@ def test_tables_sort_numbers_before_texts_before_unknown_values():
 
 
 def test_copies_of_the_first_iterations_are_no_runs_of_a_folder(make, tmp_path, capsys):
-    shutil.copy(make(name="run"), tmp_path / "run.h5.until-20.h5")
+    for copy in ("run.h5.until-20.h5", "run.h5.until-20-2.h5"):
+        shutil.copy(make(name="run"), tmp_path / copy)
     assert main(["table", str(tmp_path), "--format", "csv", "--columns", "file"]) == 0
     assert capsys.readouterr().out.count("run.h5") == 1
     assert main(["table", str(tmp_path / "*.h5"), "--format", "csv", "--columns", "file"]) == 0

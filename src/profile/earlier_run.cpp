@@ -44,14 +44,21 @@ bool exists(const h5::File& file, const std::string& name) {
     return H5Lexists(file, name.c_str(), H5P_DEFAULT) > 0;
 }
 
-std::string earlier_run_last_text(const h5::File& file, const std::string& name) {
+std::string text_at(const h5::File& file, const std::string& name, int64_t row) {
     const h5::Dataset dataset = open_dataset(file, name);
     const h5::Type type(H5Dget_type(dataset), "read a type");
     const std::vector<hsize_t> shape = extents(dataset);
-    if (shape.size() != 1 || shape[0] < 1 || H5Tis_variable_str(type) != 0) fail_shape(name);
+    const auto at = static_cast<hsize_t>(row);
+    if (row < 0 || shape.size() != 1 || shape[0] <= at || H5Tis_variable_str(type) != 0)
+        fail_shape(name);
     std::string text(H5Tget_size(type), '\0');
-    read_rows(dataset, shape[0] - 1, 1, type, text.data());
+    read_rows(dataset, at, 1, type, text.data());
     return text.substr(0, text.find('\0'));
+}
+
+std::string earlier_run_last_text(const h5::File& file, const std::string& name) {
+    const std::vector<hsize_t> shape = extents(open_dataset(file, name));
+    return text_at(file, name, shape.empty() ? -1 : static_cast<int64_t>(shape[0]) - 1);
 }
 
 /// Returns the number of rows of a sorted column that are below `end`.
@@ -66,14 +73,14 @@ EarlierRun read_earlier_run(const h5::File& file, const std::string& path, int64
     e.path = path;
     e.first = first;
     e.started = h5::read_text_attribute(file, "started");
-    const std::vector<int64_t> rounds = integers(file, "iterations/rounds");
+    e.graph = integers(file, "iterations/graph");
     const auto recorded = below(file, "iterations/iteration", first);
-    if (recorded < first || static_cast<int64_t>(rounds.size()) < first) {
+    if (recorded < first || static_cast<int64_t>(e.graph.size()) < first) {
         throw base::UserError(path + " holds " + std::to_string(recorded) +
                               " iterations, but the checkpoint has " + std::to_string(first) +
                               " (it is not this run's file): start again with --overwrite");
     }
-    e.rounds.assign(rounds.begin(), rounds.begin() + first);
+    e.graph.resize(static_cast<size_t>(first));
     e.ranks = width(file, "iterations/step_time");
     e.replicas = width(file, "iterations/train_loss");
     e.profiled = below(file, "parameters/iteration", first);
@@ -81,10 +88,16 @@ EarlierRun read_earlier_run(const h5::File& file, const std::string& path, int64
     // A start at iteration 0 evaluates the initial models again.
     if (first > 0) e.evaluations = below(file, "evaluations/iteration", first + 1);
     e.events = below(file, "events/iteration", first);
+    for (int64_t row = below(file, "events/iteration", first - 1); row < e.events; ++row) {
+        e.last_events.emplace_back(text_at(file, "events/kind", row),
+                                   text_at(file, "events/text", row));
+    }
     const std::vector<int64_t> starts = integers(file, "segments/first_iteration"),
                                ranks = integers(file, "segments/ranks");
     if (starts.empty() || ranks.empty()) fail_shape("segments");
     e.segments = static_cast<int64_t>(starts.size());
+    e.segment_ends = integers(file, "segments/last_iteration");
+    if (e.segment_ends.size() < starts.size()) fail_shape("segments");
     e.last = {earlier_run_last_text(file, "segments/started"),
               earlier_run_last_text(file, "segments/host"),
               earlier_run_last_text(file, "segments/job"),

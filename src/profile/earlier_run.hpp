@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "profile/column.hpp"
@@ -32,7 +33,11 @@ struct EarlierRun {
     /// Rows that are kept.
     int64_t profiled = 0, variance = 0, evaluations = 0, events = 0, segments = 0;
     Segment last;
-    std::vector<int32_t> rounds;  ///< Averagings of the iterations that are kept.
+    std::vector<int64_t> graph;         ///< The row of /graphs of each kept iteration; -1: none.
+    std::vector<int64_t> segment_ends;  ///< /segments/last_iteration.
+    /// Kinds and texts of the events of iteration first - 1. A start records such events, too, and
+    /// a repeated start would record them again.
+    std::vector<std::pair<std::string, std::string>> last_events;
 };
 
 /// Reads the file's summary. Throws UserError if the file cannot be read, or ends before iteration

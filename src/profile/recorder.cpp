@@ -103,6 +103,8 @@ struct Recorder::Impl {
     /// Iteration of the last event. Later events of earlier iterations get it too: the column is
     /// sorted.
     int64_t last_event = -1;
+    /// Events of iteration first - 1 that the file holds already: kinds and texts.
+    std::vector<std::pair<std::string, std::string>> events_of_start;
     NonfiniteLosses nonfinite;
     Pace pace;
     std::string problem;  ///< The reason why the file can no longer be written; "" if it can.
@@ -144,7 +146,10 @@ void Recorder::Impl::create() {
         const bool has_rows = earlier && earlier->first > 0;
         begin.axes.ranks = std::max(begin.axes.ranks, has_rows ? earlier->ranks : 0);
         file = std::make_unique<RunFile>(begin);
-        if (earlier) replay_graphs(*earlier);
+        if (earlier) {
+            replay_graphs(*earlier);
+            events_of_start = earlier->last_events;
+        }
         if (options.first == 0) remove_traces(options.path);
     });
     if (options.traced) create_trace();
@@ -169,7 +174,8 @@ void Recorder::Impl::create_trace() {
 void Recorder::Impl::replay_graphs(const EarlierRun& earlier) {
     if (!options.schedule || earlier.replicas != placement.replicas) return;
     for (int64_t t = 0; t < earlier.first; ++t) {
-        if (earlier.rounds[static_cast<size_t>(t)] > 0) graphs->row(options.schedule->at(t), *file);
+        // Iterations with another number of replicas used matrices that are not kept.
+        if (earlier.graph[static_cast<size_t>(t)] >= 0) graphs->row(options.schedule->at(t), *file);
     }
 }
 
@@ -373,6 +379,12 @@ std::string Recorder::flush_to_disk() {
 void Recorder::event(int64_t iteration, const std::string& kind, const std::string& text) {
     Impl& m = *impl_;
     if (m.world.rank() != 0) return;
+    if (iteration == m.options.first - 1) {  // A start before this one may have recorded it.
+        const auto same = [&](const auto& each) {
+            return each.first == kind && each.second == text;
+        };
+        if (std::ranges::any_of(m.events_of_start, same)) return;
+    }
     m.add_event(iteration, kind, text);
 }
 
@@ -382,7 +394,9 @@ void Recorder::finish(const std::string& status, const std::string& error) {
     std::string problem;
     if (m.world.rank() == 0) {
         try {
-            m.close({status, error, m.graphs->rho(kRhoSeconds)});
+            // A run that was stopped must end quickly; its last start computes the eigenvalues.
+            const bool complete = status == "complete";
+            m.close({status, error, complete ? m.graphs->rho(kRhoSeconds) : std::vector<double>()});
         } catch (const std::exception& failure) {
             problem = failure.what();
         }

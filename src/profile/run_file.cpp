@@ -233,6 +233,14 @@ void RunFile::copy_earlier_rows(const EarlierRun& earlier, bool other_replicas) 
                 }
                 continue;
             }
+            if (&table == &segments && column.name() == "last_iteration") {
+                // A checkpoint may be older than the ends of several starts.
+                for (int64_t k = 0; k < rows; ++k) {
+                    const int64_t end = earlier.segment_ends[static_cast<size_t>(k)];
+                    column.add(std::min(end, earlier.first - 1));
+                }
+                continue;
+            }
             copy_rows(from, group, rows, column, commit);
         }
     };

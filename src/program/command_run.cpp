@@ -65,13 +65,17 @@ std::string predict_run(comm::World& world, const RunArguments& arguments, Prepa
 struct StartPoint {
     std::optional<train::CheckpointHead> head;  ///< Empty: it starts from iteration 0.
     bool continued = false;                     ///< There is an earlier result file, which is kept.
-    bool complete = false;       ///< The earlier run is complete: nothing is left to do.
+    bool complete = false;          ///< The earlier run is complete: nothing is left to do.
+    int64_t recorded_replicas = 0;  ///< Of the earlier result file; on rank 0 only.
     std::string changed_inputs;  ///< Data that differ from those before the checkpoint, in words.
 
     int64_t iteration() const { return head ? head->iteration : 0; }
     bool changes_replicas(const PreparedRun& s) const {
         return head && head->replicas != s.placement.replicas;
     }
+    // False if a start with other replicas, which ended before its first checkpoint, has already
+    // replaced the result file.
+    bool file_fits_checkpoint() const { return head && head->replicas == recorded_replicas; }
 };
 
 // The clocks of a run on this rank.
@@ -210,6 +214,7 @@ StartPoint find_start(comm::World& world, const RunArguments& arguments, Prepare
     const EarlierResult earlier = examine_output(world, s);
     start.continued = !earlier.status.empty();
     start.complete = earlier.status == "complete";
+    start.recorded_replicas = earlier.replicas;
     if (!start.complete) start.head = find_checkpoint(world, s, checkpoints, earlier.status);
     start.changed_inputs = require_recorded_inputs(world, arguments, earlier, start.head, s);
     if (world.rank() != 0) return start;
@@ -294,7 +299,7 @@ int run(comm::World& world, const RunArguments& arguments, const Spec& spec, int
     ProgressDisplay display{ProgressLine(arguments.quiet || world.rank() != 0), std::nullopt};
     base::catch_signals();
     run_on_all_ranks(world, [&] {
-        if (start.changes_replicas(s) && world.rank() == 0) {
+        if (world.rank() == 0 && start.changes_replicas(s) && start.file_fits_checkpoint()) {
             copy_earlier_file(s.spec.output, start.iteration());
         }
     });

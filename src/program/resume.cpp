@@ -1,11 +1,13 @@
 #include "program/resume.hpp"
 
+#include <cerrno>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/file.hpp"
 #include "base/input_file.hpp"
 #include "base/log.hpp"
 #include "profile/result_file.hpp"
@@ -65,6 +67,16 @@ Json earlier_changes(const std::string& provenance, int64_t iteration) {
     return kept.empty() ? Json(nullptr) : kept;
 }
 
+// True if both are result files of one run: all starts of a run keep the time of its first start.
+bool is_same_run(const std::string& a, const std::string& b) {
+    try {
+        const std::string started = profile::inspect(a).started;
+        return !started.empty() && started == profile::inspect(b).started;
+    } catch (const base::UserError&) {
+        return false;
+    }
+}
+
 }  // namespace
 
 std::vector<std::string> entries_free_to_change(const Json& spec) {
@@ -89,13 +101,18 @@ EarlierResult examine_output(comm::World& world, const PreparedRun& s) {
     std::string& status = earlier.status;
     run_on_all_ranks(world, [&] {
         if (world.rank() != 0 || base::kind_of(path) == base::PathKind::nothing) return;
-        const profile::Inspection found = profile::inspect(path);
+        profile::Inspection found = profile::inspect(path);
+        if (found.flagged && !found.readable && found.writer == profile::Writer::dead) {
+            profile::clear_write_mark(path);  // Its writer was killed while it wrote the outcome.
+            found = profile::inspect(path);
+        }
         if (!found.readable || !Json::accept(found.spec)) {
             throw base::UserError("--resume: " + path + " cannot be read (" + found.problem +
                                   "): restore a copy, or start again with --overwrite");
         }
         status = found.status;
         earlier.provenance = found.provenance;
+        earlier.replicas = found.replicas;
         const std::string changed =
             difference(Json::parse(found.spec), s.spec.resolved,
                        found.status != "complete" && found.replicas != s.placement.replicas,
@@ -196,13 +213,19 @@ void claim_checkpoints(comm::World& world, const RunArguments& arguments, const 
 
 void copy_earlier_file(const std::string& output, int64_t iteration) {
     namespace fs = std::filesystem;
-    const std::string kept = output + ".until-" + std::to_string(iteration) + ".h5";
-    // A copy that fails must not damage one of an earlier start.
-    const std::string partial = kept + ".partial";
+    const std::string name = output + ".until-" + std::to_string(iteration);
+    std::string kept = name + ".h5";
+    for (int k = 2; base::kind_of(kept) != base::PathKind::nothing; ++k) {
+        if (is_same_run(kept, output)) return;
+        kept = name + "-" + std::to_string(k) + ".h5";
+    }
+    const std::string partial = kept + ".partial";  // A copy that fails leaves no damaged file.
     std::error_code error, ignored;
     fs::remove(partial, ignored);
     fs::copy_file(output, partial, error);
-    if (!error) fs::rename(partial, kept, error);
+    if (!error && !base::rename_without_replacing(partial, kept)) {
+        error = std::error_code(errno, std::generic_category());
+    }
     if (error) {
         fs::remove(partial, ignored);
         throw base::UserError("the result file cannot be copied to " + kept + " (" +

@@ -27,6 +27,7 @@ bool is_other_device(const std::string& earlier, const PreparedRun& s);
 struct EarlierResult {
     std::string status;      ///< "" if there is no file; the same on all ranks
     std::string provenance;  ///< JSON; on rank 0 only
+    int64_t replicas = 0;    ///< On rank 0 only.
 };
 
 /// Reads the result file at the run's output path. Used with --resume. Collective; throws UserError
@@ -56,7 +57,9 @@ void claim_checkpoints(comm::World& world, const RunArguments& arguments, const 
                        train::Checkpoints& checkpoints);
 
 /// Copies the result file to `output`.until-<iteration>.h5 before a run continues with another
-/// number of replicas: the new file does not take over the columns of single replicas. Throws
+/// number of replicas: the new file does not take over the columns of single replicas. An earlier
+/// copy is never replaced: a copy of the same run suffices, and next to one of another run the
+/// name gets a number (`output`.until-<iteration>-2.h5). Throws
 /// UserError if the file cannot be copied.
 void copy_earlier_file(const std::string& output, int64_t iteration);
 

@@ -17,6 +17,20 @@ SyntheticRun in(const Folder& folder) {
     return run;
 }
 
+/// Records iterations [first, end) as a start that is stopped; first > 0 continues the file.
+void record_part(SyntheticRun run, int64_t replicas, int64_t first, int64_t end) {
+    comm::World world{comm::alone()};
+    const ShiftSchedule schedule(static_cast<int>(replicas), 3);
+    run.replicas = replicas;
+    run.schedule = &schedule;
+    RecorderOptions options = run.options();
+    options.first = first;
+    options.overwrite = options.continued = first > 0;
+    Recorder recorder(world, {replicas, 1}, options);
+    for (int64_t t = first; t < end; ++t) recorder.iteration(run.record(t, 0, replicas, 0));
+    recorder.finish("preempted");
+}
+
 }  // namespace
 
 TEST_CASE("A recorded run reads back as it was recorded") {
@@ -178,6 +192,31 @@ TEST_CASE("Each matrix is listed once, in the order of first use") {
     CHECK(file.numbers("/graphs/rho").at(0) == 0.75);  // From the certificate.
     CHECK(file.attribute("certificate", "/graphs") == run.options().certificate);
     CHECK(file.attribute("certificate_of", "/graphs") == run.options().certificate_of);
+}
+
+TEST_CASE("After a change of replicas, a second resumption numbers matrices as the first did") {
+    const Folder folder;
+    const SyntheticRun run = in(folder);
+    record_part(run, 5, 0, 10);
+    // A run that was stopped computes no eigenvalues.
+    CHECK(std::isnan(ResultReader(run.path).numbers("/graphs/rho").at(1)));
+    record_part(run, 4, 10, 14);
+    record_part(run, 4, 14, 17);
+    std::vector<double> rows(10, -1);  // Matrices of five replicas are not kept.
+    for (const int row : {0, 1, 2, 0, 1, 2, 0}) rows.push_back(row);
+    const ResultReader file(run.path);
+    CHECK(file.numbers("/iterations/graph") == rows);
+    CHECK(file.shape("/graphs/offset") == Shape{4});
+}
+
+TEST_CASE("No segment ends after the iterations that the run kept") {
+    const Folder folder;
+    const SyntheticRun run = in(folder);
+    record_part(run, 5, 0, 10);
+    record_part(run, 5, 8, 12);
+    record_part(run, 5, 4, 6);
+    CHECK(ResultReader(run.path).numbers("/segments/last_iteration") ==
+          std::vector<double>{3, 3, 5});
 }
 
 TEST_CASE("A limited number of matrices that do not repeat is kept") {

@@ -7,6 +7,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -256,6 +257,18 @@ def test_a_generation_that_a_kill_left_under_its_second_name_is_used(dbench):
     assert differences(whole, path) == []
 
 
+def test_a_kill_while_the_outcome_is_written_does_not_prevent_a_resumption(dbench):
+    spec = dbench.spec({**CNN, "length": {"iterations": 25}})
+    whole = dbench.run(spec, "whole.h5")
+    path = unfinished(whole, str(dbench.folder / "killed.h5"))
+    subprocess.run([sys.executable, "-c", "import h5py, os, sys; file = h5py.File(sys.argv[1], "
+                    "'r+'); file.flush(); os.kill(os.getpid(), 9)", path], check=False)
+    with pytest.raises(OSError), h5py.File(path):
+        pass   # it is marked as being written
+    dbench("run", spec, "--output", path, "--resume")
+    assert differences(whole, path) == []
+
+
 class Watched:
     """Records what happens to the names in a folder: a list of ("removed" or "renamed", name)."""
 
@@ -409,6 +422,25 @@ def test_resume_with_other_replicas(elastic, replicas, policy):
     assert np.array_equal(read(path + ".until-20.h5", "iterations/train_loss")[:20],
                           read(whole, "iterations/train_loss")[:20])
     assert b"4 became %d by %s" % (replicas, policy.encode()) in list(read(path, "events/text"))
+
+
+def test_a_repeated_change_of_replicas_keeps_the_first_copy(dbench, elastic):
+    """The first start with 8 replicas ends without a checkpoint, and is repeated."""
+    whole = elastic.wholes.result("alike")
+    path = unfinished(whole, str(dbench.folder / "twice.h5"))
+    other = dbench.folder / "twice.h5.until-20.h5"
+    other.write_text("of another run")
+    spec = dbench.spec({**ELASTIC, **BEFORE["alike"], "replicas": 8,
+                        "checkpoint": {**ELASTIC["checkpoint"], "replicas": "clone"}})
+    for _ in range(2):
+        dbench("run", spec, "--output", path, "--resume")
+        with h5py.File(path, "r+") as file:
+            file.attrs.modify("status", np.bytes_(b"failed"))
+    assert other.read_text() == "of another run"
+    assert np.array_equal(read(path + ".until-20-2.h5", "iterations/train_loss")[:20],
+                          read(whole, "iterations/train_loss")[:20])
+    assert not os.path.exists(path + ".until-20-3.h5")
+    assert list(read(path, "events/kind")).count(b"replicas") == 1
 
 
 @pytest.mark.parametrize("replicas, policy", UNLIKE)

@@ -11,7 +11,7 @@ from ..basics.errors import AnalysisError
 
 SUFFIXES = (".h5", ".hdf5")
 # The file that a resumed run with other replicas keeps of its first N iterations: RUN.h5.until-N.h5
-EARLIER = re.compile(r"\.until-[0-9]+\.h5$")
+EARLIER = re.compile(r"\.until-[0-9]+(-[0-9]+)?\.h5$")
 TABLES = (".csv", ".parquet")  # suffixes of the tables that `collect` writes
 
 

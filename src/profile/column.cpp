@@ -167,6 +167,9 @@ int64_t Column::pending() const {
 int64_t Column::rows() const { return base_ + pending(); }
 
 bool Column::commit(double now, Commit what, FileGuard& guard) {
+    // Commits that are far apart wait for no further rows: iterations may take longer than that.
+    const bool rare = last_commit_ >= 0 && now - last_commit_ > kMaxWaitSeconds / 2;
+    last_commit_ = now;
     const int64_t have = pending();
     const bool all = what != Commit::due, seal = what == Commit::last && plain_;
     if (have == written_ && !seal) return false;
@@ -174,7 +177,8 @@ bool Column::commit(double now, Commit what, FileGuard& guard) {
     if (chunk_since_ < 0) chunk_since_ = now;
 
     const int64_t whole = have / chunk_rows_, rest = have % chunk_rows_;
-    const bool patient = compress_ && !all && !slow_ && now - waiting_since_ < kMaxWaitSeconds;
+    const bool patient =
+        compress_ && !all && !slow_ && !rare && now - waiting_since_ < kMaxWaitSeconds;
     const bool partial = rest > 0 && !patient;
     if (whole == 0 && !partial) return false;
     guard.reserve((whole + partial) * chunk_rows_ * static_cast<int64_t>(row_bytes_));

@@ -94,8 +94,9 @@ private:
     int64_t base_ = 0;                ///< First row of the unfinished chunk.
     int64_t written_ = 0;  ///< Rows of the unfinished chunk that are already in the file.
     double waiting_since_ = -1, chunk_since_ = -1;
-    bool slow_ = false;   ///< The last chunk took too long to fill.
-    bool plain_ = false;  ///< The unfinished chunk is stored in the file without its filters.
+    double last_commit_ = -1;  ///< Time of the last call of `commit`; -1 before the first.
+    bool slow_ = false;        ///< The last chunk took too long to fill.
+    bool plain_ = false;       ///< The unfinished chunk is stored in the file without its filters.
 };
 
 /// Write data sets of fixed size at once.

@@ -82,8 +82,13 @@ void FileGuard::reserve(int64_t bytes) {
     throw NoSpace(std::string("cannot make it longer (") + strerror(error) + ")");
 }
 
-void FileGuard::sync() noexcept {
-    if (descriptor_ >= 0) static_cast<void>(fdatasync(descriptor_));
+std::string FileGuard::sync() {
+    while (descriptor_ >= 0 && fdatasync(descriptor_) != 0) {
+        if (errno == EINTR) continue;
+        if (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP) return "";
+        return std::string("cannot sync it to the disk (") + strerror(errno) + ")";
+    }
+    return "";
 }
 
 void FileGuard::release_reserve() noexcept {

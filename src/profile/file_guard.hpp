@@ -39,8 +39,9 @@ public:
 
     /// Ensures that the file can grow by `bytes` and a margin. Throws NoSpace.
     void reserve(int64_t bytes);
-    /// Syncs the written data to the disk.
-    void sync() noexcept;
+    /// Syncs the written data to the disk. Returns the error as text; "" if there was none, or if
+    /// the file system cannot sync.
+    std::string sync();
     /// Releases reserved space that was not used, and syncs the file to the disk.
     void release_reserve() noexcept;
 

@@ -43,7 +43,7 @@ Inspection inspect_old_file(const std::string& path) {
     }
 }
 
-void check_replaceable(const std::string& path) {
+void check_replaceable(const std::string& path, bool continued) {
     const std::string keep = kKeep;
     const Inspection old = inspect_old_file(path);
     if (old.writer == Writer::alive) refuse_output_path(path, "another run is writing it", keep);
@@ -51,14 +51,15 @@ void check_replaceable(const std::string& path) {
         refuse_output_path(
             path,
             "a run on " + (old.host.empty() ? "another host" : old.host) + " may be writing it",
-            "wait, or remove the file by hand");
+            continued ? "wait until it has not been written for ten minutes, or start on that host"
+                      : "wait, or remove the file by hand");
     }
     if (access(path.c_str(), W_OK) != 0) refuse_output_path(path, std::strerror(errno), keep);
 }
 
 }  // namespace
 
-OutputPath::OutputPath(const std::string& path, bool overwrite) : path_(path) {
+OutputPath::OutputPath(const std::string& path, bool overwrite, bool continued) : path_(path) {
     if (path.empty()) refuse_output_path("\"\"", "it has no name", "give /output or --output");
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
@@ -72,7 +73,7 @@ OutputPath::OutputPath(const std::string& path, bool overwrite) : path_(path) {
             inspect_old_file(path);  // a file of another kind can be neither replaced nor continued
             refuse_output_path(path, "it exists", "give --overwrite, --resume or another --output");
         }
-        check_replaceable(path);
+        check_replaceable(path, continued);
         // A symbolic link is kept; its target is replaced.
         path_ = fs::canonical(path, error).string();
         if (error) refuse_output_path(path, error.message(), "name another file");
@@ -114,6 +115,7 @@ void OutputPath::publish() {
     if (!done)
         refuse_output_path(path_, std::strerror(errno), "choose another /output or --output");
     published_ = true;
+    base::sync_folder(fs::path(temporary_).parent_path().string());
 }
 
 }  // namespace dbench::profile

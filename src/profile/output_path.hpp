@@ -15,7 +15,8 @@ public:
     /// Creates missing folders. Throws UserError if nothing can be written, or if `path` exists and
     /// may not be replaced: without `overwrite` nothing may, with it only a result file that no
     /// process is writing or replacing.
-    OutputPath(const std::string& path, bool overwrite);
+    /// `continued`: the run in the existing file goes on, so no message may advise to remove it.
+    OutputPath(const std::string& path, bool overwrite, bool continued = false);
     ~OutputPath();  ///< Removes the temporary file if it was not published.
     OutputPath(const OutputPath&) = delete;
     OutputPath& operator=(const OutputPath&) = delete;

@@ -150,7 +150,11 @@ void Recorder::Impl::create() {
             replay_graphs(*earlier);
             events_of_start = earlier->last_events;
         }
-        if (options.first == 0) remove_traces(options.path);
+        if (options.first == 0) {
+            remove_traces(options.path);
+        } else {
+            trim_traces(options.path, options.traced ? placement.ranks : 0, options.first);
+        }
     });
     if (options.traced) create_trace();
     progress.iterations = options.iterations;
@@ -342,6 +346,10 @@ void Recorder::iteration(const algorithms::IterationRecord& record) {
     if (last) return m.drain();
     if (m.waiting >= m.interval) m.flush();
     if (m.pending_flush && m.pending_flush->done()) m.write();
+}
+
+void Recorder::note_progress() {
+    if (impl_->world.rank() == 0 && impl_->options.alive) impl_->options.alive(impl_->progress);
 }
 
 void Recorder::evaluation(const algorithms::EvaluationRecord& record) {

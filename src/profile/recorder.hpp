@@ -74,6 +74,8 @@ struct RecorderOptions : RunDescription {
     double tokens_per_iteration = 0;   ///< Mean, over all replicas; for Progress.
     /// Called on rank 0 after flushes and at the end.
     std::function<void(const Progress&)> progress;
+    /// Called on rank 0 between iterations, before and after work that may take long.
+    std::function<void(const Progress&)> alive;
 };
 
 /// Every rank has one. All calls come from the rank's main thread.
@@ -96,6 +98,7 @@ public:
     /// errors of waiting for peers.
     void iteration(const algorithms::IterationRecord& record) override;
     void evaluation(const algorithms::EvaluationRecord& record) override;
+    void note_progress() override;
     /// Writes all rows to the disk. Returns why no checkpoint may be written, on all ranks, if the
     /// output path now leads to another file. Throws RunError on all ranks if the file cannot be
     /// written. Collective.

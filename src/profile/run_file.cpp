@@ -57,7 +57,7 @@ constexpr Chunking kEdges{1024, 1 << 20, true};
 RunFile::RunFile(const RunHead& head) : precision(head.precision) {
     h5::prepare();
     ignore_size_signal();
-    OutputPath output(head.path, head.overwrite || head.earlier);
+    OutputPath output(head.path, head.overwrite || head.earlier, head.earlier != nullptr);
     path_ = output.final_path();
     try {
         create(head, output.temporary());
@@ -101,8 +101,10 @@ void RunFile::create(const RunHead& head, const std::string& temporary) {
     segments["first_iteration"].add(head.earlier ? head.earlier->first : 0);
     segments["last_iteration"].add(int64_t{-1});
     segments["reason"].add(std::string());
-    if (const std::string problem = write_due(Commit::all); !problem.empty())
-        throw h5::Error(problem);
+    std::string problem = write_due(Commit::all);
+    // A file that is replaced may hold all that is left of a run.
+    if (problem.empty()) problem = guard_.sync();
+    if (!problem.empty()) throw h5::Error(problem);
 }
 
 void RunFile::write_head(const RunHead& head) {
@@ -264,7 +266,9 @@ void RunFile::commit() { commit(Commit::due); }
 
 std::string RunFile::flush_to_disk() {
     commit(Commit::all);
-    guard_.sync();
+    if (const std::string failure = guard_.sync(); !failure.empty()) {
+        throw base::RunError(cannot_write(path_, failure));
+    }
     const std::string problem = guard_.path_problem(path_);
     return problem.empty() ? "" : "the output " + path_ + " " + problem;
 }

@@ -39,17 +39,36 @@ std::string metadata(int rank, const char* name, const base::Json& args, int thr
         {{"name", name}, {"ph", "M"}, {"pid", rank}, {"tid", thread}, {"args", args}});
 }
 
-/// Returns the complete lines of an earlier trace whose iterations are before `first`.
-std::string earlier_lines(const std::string& path, int64_t first) {
+/// Returns the complete lines of an earlier trace whose iterations are before `first`; with
+/// `metadata` also lines that belong to no iteration.
+std::string earlier_lines(const std::string& path, int64_t first, bool metadata) {
     std::ifstream file(path, std::ios::binary);
     std::string kept, line;
     constexpr std::string_view kKey = "\"iteration\":";
     while (std::getline(file, line)) {
         const size_t key = line.find(kKey);
-        if (key == std::string::npos || !line.ends_with("},")) continue;
+        if (!line.ends_with("},")) continue;
+        if (key == std::string::npos) {
+            if (metadata) kept += line + "\n";
+            continue;
+        }
         if (std::atoll(line.c_str() + key + kKey.size()) < first) kept += line + "\n";
     }
     return kept;
+}
+
+/// Returns paths and ranks of the traces next to a result file.
+std::vector<std::pair<std::string, int64_t>> traces_of(const std::string& output) {
+    const fs::path file(output);
+    const std::string begin = fs::path(trace_base(output)).filename().string() + ".trace-";
+    const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+    std::vector<std::pair<std::string, int64_t>> traces;
+    std::error_code ignored;
+    for (const std::string& name : base::names_in(folder.string(), ignored)) {
+        if (!base::is_numbered(name, begin, ".json")) continue;
+        traces.emplace_back((folder / name).string(), std::atoll(name.c_str() + begin.size()));
+    }
+    return traces;
 }
 
 /// Appends a time in microseconds.
@@ -122,12 +141,21 @@ std::string trace_path(const std::string& output, int rank) {
 }
 
 void remove_traces(const std::string& output) {
-    const fs::path file(output);
-    const std::string begin = fs::path(trace_base(output)).filename().string() + ".trace-";
     std::error_code ignored;
-    const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
-    for (const std::string& name : base::names_in(folder.string(), ignored)) {
-        if (base::is_numbered(name, begin, ".json")) fs::remove(folder / name, ignored);
+    for (const auto& [path, rank] : traces_of(output)) fs::remove(path, ignored);
+}
+
+void trim_traces(const std::string& output, int ranks, int64_t first) {
+    for (const auto& [path, rank] : traces_of(output)) {
+        if (rank < ranks) continue;
+        const std::string kept = "[\n" + earlier_lines(path, first, true);
+        std::error_code ignored;
+        if (fs::file_size(path, ignored) == kept.size()) continue;
+        try {
+            base::replace_file("the trace", path, kept);
+        } catch (const base::RunError& error) {
+            base::warn(std::string(error.what()) + "; it keeps iterations that the run repeats");
+        }
     }
 }
 
@@ -137,7 +165,7 @@ TraceFile::TraceFile(const Options& options)
       clock_(options.clock),
       first_(options.first) {
     const std::string path = trace_path(options.output, rank_);
-    const std::string kept = options.first > 0 ? earlier_lines(path, options.first) : "";
+    const std::string kept = options.first > 0 ? earlier_lines(path, options.first, false) : "";
     std::error_code ignored;
     const fs::path folder = fs::path(path).parent_path();
     if (!folder.empty()) fs::create_directories(folder, ignored);

@@ -24,6 +24,9 @@ struct TracedIterations {
 std::string trace_path(const std::string& output, int rank);
 /// Removes the traces of an earlier run that wrote to `output`.
 void remove_traces(const std::string& output);
+/// Removes the iterations from `first` on from the traces of ranks `ranks` and above: a resumed run
+/// repeats these iterations, and such ranks no longer exist or write no trace.
+void trim_traces(const std::string& output, int ranks, int64_t first);
 
 /// Writes the trace of this process, rank `rank`. Only the main thread calls it.
 class TraceFile {

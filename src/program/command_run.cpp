@@ -145,6 +145,9 @@ std::unique_ptr<profile::Recorder> make_recorder(comm::World& world, const RunAr
         display.line.show(p);
         if (display.heartbeat) display.heartbeat->beat(p);
     };
+    o.alive = [&](const profile::Progress& p) {
+        if (display.heartbeat) display.heartbeat->beat(p);
+    };
     return std::make_unique<profile::Recorder>(world, s.placement, std::move(o));
 }
 
@@ -361,7 +364,15 @@ std::string position_text(const std::vector<std::string>& specs, size_t k) {
 
 }  // namespace
 
-void end_on_signals_before_training() {
+void end_on_signals_before_training(const std::string& spec) {
+    if (!spec.empty()) {
+        base::end_on_signals(base::kExitPreempted,
+                             "before training of " + spec +
+                                 " began: the results of the specs before it are complete, and its "
+                                 "own earlier result and checkpoints are as they were; the same "
+                                 "command with --resume continues");
+        return;
+    }
     base::end_on_signals(
         base::kExitPreempted,
         "before training began: this start has written nothing, and earlier results "
@@ -382,13 +393,14 @@ int command_run(comm::World& world, const RunArguments& arguments) {
                                       ": the same command with --resume continues");
             return base::kExitPreempted;
         }
+        const std::string number = arguments.specs[k] + ", spec " + std::to_string(k + 1) + " of " +
+                                   std::to_string(specs.size());
+        end_on_signals_before_training(k > 0 ? number : "");
         if (specs.size() > 1 && world.rank() == 0) {
-            base::notice(arguments.specs[k] + ", spec " + std::to_string(k + 1) + " of " +
-                         std::to_string(specs.size()));
+            base::notice(number);
         }
         int status = base::kExitFailed;
         try {
-            end_on_signals_before_training();
             status = run(world, arguments, specs[k], threads, data, position);
         } catch (...) {
             warn_on_rank_0(world, position);

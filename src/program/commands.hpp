@@ -13,8 +13,9 @@
 namespace dbench::program {
 
 /// Until training begins, a signal ends the process at once, with the status of a run that --resume
-/// continues, and a message that says what is kept.
-void end_on_signals_before_training();
+/// continues, and a message that says what is kept. `spec` names the second or a later spec of a
+/// start.
+void end_on_signals_before_training(const std::string& spec = "");
 /// Trains what the specs describe, one spec after another. Collective.
 int command_run(comm::World& world, const RunArguments& arguments);
 /// Checks the specs without training and prints what a run would need. Collective.

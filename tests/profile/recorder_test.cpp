@@ -270,6 +270,19 @@ TEST_CASE("Texts are cut between characters") {
     CHECK(h5::fit_text("ab\xC3\xA4", 4) == "ab\xC3\xA4");
 }
 
+TEST_CASE("The progress is reported between iterations, too") {
+    const Folder folder;
+    comm::World world{comm::alone()};
+    const SyntheticRun run = in(folder);
+    RecorderOptions options = run.options();
+    int calls = 0;
+    options.alive = [&](const Progress& progress) { calls += progress.completed == 0; };
+    Recorder recorder(world, {run.replicas, 1}, options);
+    recorder.note_progress();
+    CHECK(calls == 1);
+    recorder.finish("complete");
+}
+
 TEST_CASE("Progress is reported after a flush") {
     const Folder folder;
     comm::World world{comm::alone()};

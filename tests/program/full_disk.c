@@ -1,5 +1,6 @@
 // A library for LD_PRELOAD that emulates a full disk: writes to files whose paths fit the shell pattern $FULL_DISK
-// fail. If $FULL_DISK_WHEN is set, they fail from the moment at which that file exists.
+// fail. If $FULL_DISK_WHEN is set, they fail from the moment at which that file exists. If $FULL_DISK_SYNCS is set, they
+// succeed, and only fdatasync fails.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +11,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-static int full(int file) {
+static int concerns(int file) {
     const char* pattern = getenv("FULL_DISK");
     const char* when = getenv("FULL_DISK_WHEN");
     char link[64], path[4096];
@@ -19,8 +20,19 @@ static int full(int file) {
     if (!pattern || length < 0) return 0;
     path[length] = 0;
     if (fnmatch(pattern, path, 0) != 0 || (when && access(when, F_OK) != 0)) return 0;
+    return 1;
+}
+
+static int full(int file) {
+    if (getenv("FULL_DISK_SYNCS") || !concerns(file)) return 0;
     errno = ENOSPC;
     return 1;
+}
+
+int fdatasync(int file) {
+    if (!getenv("FULL_DISK_SYNCS") || !concerns(file)) return (int)syscall(SYS_fdatasync, file);
+    errno = EIO;
+    return -1;
 }
 
 ssize_t write(int file, const void* data, size_t bytes) {

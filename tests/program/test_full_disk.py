@@ -59,6 +59,24 @@ def test_a_run_that_cannot_be_recorded_ends(dbench, full, changes):
     assert len(losses) >= 3 and np.isfinite(losses).all()
 
 
+def test_a_run_whose_file_cannot_be_synced_ends(dbench, full):
+    full("out.h5", later=True)
+    dbench.environment["FULL_DISK_SYNCS"] = "1"
+    run = dbench.start("run", dbench.spec({**LONG, **OFTEN}), "--output", "out.h5")
+    wait_for_rows(dbench.folder / "out.h5", rows=3)
+    (dbench.folder / "full").touch()
+    _, errors = run.communicate(timeout=60)
+    assert run.returncode == 1 and "cannot sync it to the disk" in errors, errors
+
+
+def test_a_file_appears_only_after_it_was_synced(dbench, full):
+    full(".out.h5.*")
+    dbench.environment["FULL_DISK_SYNCS"] = "1"
+    told = dbench("run", dbench.spec(), "--output", "out.h5", expect=2).stderr
+    assert "cannot sync it to the disk" in told, told
+    assert not list(dbench.folder.glob("*out.h5*.h5")) and not (dbench.folder / "out.h5").exists()
+
+
 def test_a_checkpoint_that_finds_no_space_is_an_event(dbench, full):
     full("out.h5.checkpoints/*")
     spec = dbench.spec({**CNN, "length": {"iterations": 25}})

@@ -96,6 +96,19 @@ def test_a_refused_run_ends_the_command(dbench):
     assert [path.name for path in (dbench.folder / "results").iterdir()] == ["a.h5"]
 
 
+def test_a_signal_before_the_second_training_says_what_is_complete(dbench):
+    slow = {"data": {"type": "shapes", "train": 50000, "test": 64, "batch_size": 8}}
+    paths = write(dbench, {"a": {}, "b": slow})
+    run = dbench.start("run", *paths, "--output", "all")
+    while "spec 2 of 2" not in (line := run.stderr.readline()):
+        assert line, "the command ended"
+    run.send_signal(signal.SIGTERM)
+    _, errors = run.communicate(timeout=60)
+    assert run.returncode == 75 and "before training of " in errors, errors
+    assert "spec 2 of 2 began: the results of the specs before it are complete" in errors, errors
+    assert "has written nothing" not in errors and not (dbench.folder / "all/b.h5").exists()
+
+
 def test_a_signal_ends_the_command_and_resume_continues(dbench):
     long = {**LONG, "length": {"iterations": 4000}}
     paths = write(dbench, {"a": {}, "b": long, "c": {}})

@@ -246,6 +246,21 @@ def test_a_resumed_run_keeps_the_earlier_iterations(dbench):
     assert len(ends) == len(set(ends)) > 4  # no message has the number of another
 
 
+def test_traces_of_vanished_ranks_lose_the_repeated_iterations(dbench):
+    changes = {"checkpoint": {"every": {"iterations": 3}}, "length": {"iterations": 4}}
+    path = dbench.run(dbench.spec({**changes, "profile": TRACE}), ranks=2)
+    before = traces(path, 2)
+    for profile, vanished in [(TRACE, 1), ({}, 0)]:   # fewer ranks; no trace
+        with h5py.File(path, "r+") as file:
+            file.attrs.modify("status", np.bytes_(b"failed"))
+        dbench("run", dbench.spec({**changes, "profile": profile}), "--output", path, "--resume")
+        events = traces(path, 2)[vanished]
+        assert spans(events, iteration=2) == spans(before[vanished], iteration=2) != []
+        assert not spans(events, iteration=3)
+        assert [e["name"] for e in events if e["ph"] == "M"] == [
+            e["name"] for e in before[vanished] if e["ph"] == "M"]
+
+
 NEW = ("start_time", "time_forward", "time_backward", "time_wait", "time_mix", "time_progress",
        "time_wait_rank")
 

@@ -103,6 +103,8 @@ public:
     virtual void iteration_ended(int64_t /*t*/) {}
     virtual void iteration(const IterationRecord& record) = 0;
     virtual void evaluation(const EvaluationRecord& record) = 0;
+    /// Called before and after each evaluation and checkpoint: they may take long.
+    virtual void note_progress() {}
     /// Writes everything received so far to the disk. Called before a checkpoint is written.
     /// Returns why no checkpoint may be written now; "" if one may. Throws on all ranks if the
     /// records cannot be written: the run must then end.

@@ -129,10 +129,15 @@ void Housekeeping::save(int64_t completed) {
 }
 
 void Housekeeping::completed(int64_t completed) {
+    const auto report = [&](const auto& work) {
+        parts_.observer.note_progress();
+        work();
+        parts_.observer.note_progress();
+    };
     const bool due = plan_.evaluate_every > 0 && completed % plan_.evaluate_every == 0;
-    if (due || completed == plan_.iterations) evaluate(completed);
+    if (due || completed == plan_.iterations) report([&] { evaluate(completed); });
     const bool saves = plan_.checkpoint_every > 0 && completed % plan_.checkpoint_every == 0;
-    if (saves && completed < plan_.iterations) save(completed);
+    if (saves && completed < plan_.iterations) report([&] { save(completed); });
 }
 
 std::string Housekeeping::end_early(int64_t completed) {

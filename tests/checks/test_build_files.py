@@ -50,6 +50,35 @@ def test_sites_have_a_preset_of_their_name():
     assert sites - {"ordinary"} <= presets and "cluster" in presets
 
 
+def sites():
+    """Return each site file's name, its contents and the variables that its prologue exports."""
+    for path in sorted((ROOT / "scripts/slurm/sites").glob("*.json")):
+        site = json.loads(re.sub(r"^//.*", "", path.read_text(), flags=re.M))
+        yield path.stem, site, dict(re.findall(r"export (\w+)=(\S+)", "\n".join(site["prologue"])))
+
+
+def test_sites_whose_preset_has_no_cuda_ask_nothing_of_gpus():
+    presets = {preset["name"]: preset for preset in json.loads(
+        (ROOT / "CMakePresets.json").read_text())["configurePresets"]}
+
+    def cuda(name):
+        preset = presets.get(name, {})
+        return "DBENCH_CUDA" in preset.get("cacheVariables", {}) or (
+            "inherits" in preset and cuda(preset["inherits"]))
+
+    assert cuda("nvidia") and not cuda("frontier-like")
+    for name, site, exported in sites():
+        if not cuda(name):  # Cray's MPICH, for example, ends a program that lacks its GPU library
+            assert not [variable for variable in exported if "GPU" in variable], name
+            assert not [word for word in site["launcher"] if "gpu" in word], name
+
+
+def test_sites_leave_cores_to_the_threads_that_load_data_and_move_messages():
+    found = [name for name, site, exported in sites() if "OMP_NUM_THREADS" in exported
+             and int(exported["OMP_NUM_THREADS"]) < site["cpus_per_task"]]
+    assert found == ["frontier-like", "nvidia", "summit-like"]
+
+
 def test_spack_has_all_packages_that_cmake_requires():
     yaml = pytest.importorskip("yaml", reason="no pyyaml: scripts/setup installs it")
     specs = yaml.safe_load((ROOT / "spack.yaml").read_text())["spack"]["specs"]

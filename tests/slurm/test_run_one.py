@@ -106,3 +106,16 @@ def test_a_job_by_hand_gives_a_rank_the_processors_of_the_job(quick, job, ranks)
         env={**quick.environment, **job, "DBENCH_ROOT": str(ROOT), "SLURM_NTASKS": "2",
              "DBENCH_LAUNCHER": "printenv SRUN_CPUS_PER_TASK"})
     assert done.stdout.split("\n")[0] == ranks, done.stderr
+
+
+@pytest.mark.parametrize("nodes, status", [("2", 2), ("1", 0)])
+def test_a_job_of_several_nodes_needs_a_number_of_ranks(quick, nodes, status):
+    environment = {name: value for name, value in quick.environment.items()
+                   if name != "SLURM_NTASKS"}
+    done = subprocess.run(
+        ["bash", ROOT / "scripts/slurm/run.sbatch", "spec.json", "out.h5"], cwd=quick.folder,
+        text=True, capture_output=True, timeout=20,
+        env={**environment, "DBENCH_ROOT": str(ROOT), "SLURM_JOB_NUM_NODES": nodes,
+             "DBENCH_LAUNCHER": "true"})
+    assert done.returncode == status, done.stderr
+    assert ("give -n or --ntasks-per-node" in done.stderr) == bool(status)

@@ -66,6 +66,18 @@ prepare_environment() {
 
 # A module's PYTHONPATH may have had a package when pip was asked to install it. So the stamps are not enough.
 torch_is_there() { compgen -G "$venv/lib/python3*/site-packages/torch/lib/libc10.so" >/dev/null; }
+
+# Fails if the environment is not of setup and has a PyTorch that pip would replace by another version.
+keep_foreign_torch() {
+    local torch wanted
+    torch=$(compgen -G "$venv/lib/python3*/site-packages/torch" | head -n 1) || return 0
+    if [ -z "$torch" ] || [ -e "$venv/.torch" ] || made_by_setup; then return 0; fi
+    wanted=$(sed -n 's/^torch==//p' scripts/requirements/torch-cpu.txt)
+    ! grep -q "^__version__ = '${wanted//./\\.}['+]" "$torch/version.py" 2>/dev/null || return 0
+    fail "$venv has a PyTorch of its own, which pip would replace by $wanted: use it (TORCH_ROOT=$torch), or choose another" \
+        "environment with --venv"
+}
+
 packages_are_there() {
     "$venv/bin/python" -I -c 'import sys, h5py
 from importlib.util import find_spec

@@ -115,6 +115,19 @@ def test_an_environment_of_others_is_used_and_never_removed(setup):
     assert (place / "thesis").exists()
 
 
+def test_a_pytorch_of_others_is_not_replaced(setup):
+    torch = foreign(setup, works=True) / "lib/python3.11/site-packages/torch"
+    (torch / "lib").mkdir(parents=True)
+    (torch / "lib" / "libc10.so").touch()
+    (torch / "version.py").write_text("__version__ = '2.7.1+cu126'\n")
+    told = setup("--no-build", "--venv", "mine", expect=2)
+    assert f"TORCH_ROOT={torch}" in told and "--venv" in told and not setup.did("pip install")
+    setup("--no-build", "--venv", "mine", TORCH_ROOT=str(torch))
+    assert not [line for line in setup.did("pip install") if "torch-" in line]
+    (torch / "version.py").write_text("__version__ = '2.11.0+cpu'\n")  # pip keeps this one
+    assert "making" not in setup("--no-build", "--venv", "mine", TORCH_ROOT="")
+
+
 def test_an_own_environment_that_cannot_be_used_is_made_again(setup):
     setup("--no-build", "--venv", "a")
     (setup.environment("a")).rename(setup.environment("b"))

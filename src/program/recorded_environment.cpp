@@ -27,8 +27,9 @@ constexpr std::string_view kWanted[] = {
     "OMPI_MCA_coll", "OMPI_MCA_coll_*", "OMPI_MCA_hwloc_base_*", "OMPI_MCA_mpi_*", "OMPI_MCA_mtl",
     "OMPI_MCA_mtl_*", "OMPI_MCA_opal_common_ucx_*", "OMPI_MCA_opal_cuda_support",
     "OMPI_MCA_orte_bound_at_launch", "OMPI_MCA_osc", "OMPI_MCA_osc_*", "OMPI_MCA_pml",
-    "OMPI_MCA_pml_*", "OMPI_MCA_rmaps_base_*", "UCX_*", "FI_PROVIDER", "I_MPI_FABRICS", "I_MPI_PIN",
-    "I_MPI_PIN_*", "MPIR_CVAR_*", "MPICH_ASYNC_PROGRESS", "MPI_LOCALNRANKS", "PMI_SIZE",
+    "OMPI_MCA_pml_*", "OMPI_MCA_reachable", "OMPI_MCA_rmaps_base_*", "UCX_*", "FI_*",
+    "I_MPI_FABRICS", "I_MPI_PIN", "I_MPI_PIN_*", "MPIR_CVAR_*", "MPICH_*", "MV2_*", "PSM2_*",
+    "PSM3_*", "MPI_LOCALNRANKS", "PMI_SIZE",
     // The job of Slurm.
     "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID", "SLURM_CLUSTER_NAME", "SLURM_CPUS_ON_NODE",
     "SLURM_CPUS_PER_GPU", "SLURM_CPUS_PER_TASK", "SLURM_CPU_BIND", "SLURM_CPU_BIND_LIST",

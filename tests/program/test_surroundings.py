@@ -15,10 +15,13 @@ from results import differences, read
 SECRETS = {"SLURM_JWT": "eyJSLURM", "OMPI_MCA_orte_precondition_transports": "eyJORTE-eyJKEY",
            "DBENCH_TOKEN": "eyJDBENCH", "NCCL_SECRET_FILE": "eyJNCCL", "UCX_API_KEY": "eyJUCX",
            "CUDA_PASSWORD": "eyJCUDA", "OMP_HIDDEN": "eyJOMP", "AWS_SECRET_ACCESS_KEY": "eyJAWS",
-           "OMPI_MCA_hwloc_base_Token": "eyJLOWER", "SLURM_JOB_ACCOUNT": "eyJACCOUNT"}
+           "OMPI_MCA_hwloc_base_Token": "eyJLOWER", "FI_AUTH_KEY": "eyJFI",
+           "MPICH_SECRET": "eyJMPICH", "SLURM_JOB_ACCOUNT": "eyJACCOUNT"}
 WANTED = {"SLURM_JOB_ID": "77", "SLURM_NNODES": "2", "OMP_NUM_THREADS": "1", "NCCL_DEBUG": "WARN",
           "CUDA_VISIBLE_DEVICES": "", "OMPI_MCA_btl_tcp_eager_limit": "32768",
-          "UCX_TLS": "self", "DBENCH_TIMEOUT": "500"}
+          "UCX_TLS": "self", "DBENCH_TIMEOUT": "500", "FI_CXI_RX_MATCH_MODE": "hybrid",
+          "MPICH_OFI_NIC_POLICY": "NUMA", "PSM2_MULTIRAIL": "0", "PSM3_NIC": "any",
+          "MV2_SMP_EAGERSIZE": "32K", "OMPI_MCA_reachable": "weighted"}
 
 
 def test_no_secret_is_recorded(dbench):

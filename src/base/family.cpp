@@ -49,11 +49,8 @@ void expect_type(bool right, const std::string& pointer, const std::string& want
 
 /// The range, which ends far below 2^53, is checked in doubles before any conversion.
 Json check_integer(const Json& given, const std::string& pointer, const Parameter& p) {
-    const bool exact = given.is_number_integer();
-    const double value = given.is_number() ? given.get<double>() : 0;
-    expect_type(exact || (given.is_number_float() && value == std::floor(value)), pointer,
-                "a whole number", given);
-    check_range(value, pointer, p);
+    expect_type(is_whole(given), pointer, "a whole number", given);
+    check_range(given.get<double>(), pointer, p);
     return given.get<int64_t>();
 }
 
@@ -263,6 +260,12 @@ UnknownKey::UnknownKey(std::string object, std::string unknown, std::vector<std:
       pointer(std::move(object)),
       key(std::move(unknown)),
       names(std::move(known)) {}
+
+bool is_whole(const Json& given) {
+    if (!given.is_number_float()) return given.is_number_integer();
+    const auto value = given.get<double>();
+    return value == std::floor(value);
+}
 
 Json resolve_value(const Json& given, const std::string& pointer, const Parameter& parameter) {
     return check(given, pointer, parameter);

@@ -82,6 +82,9 @@ struct Parameter {
     Parameter or_object(std::vector<Parameter> keys) &&;
 };
 
+/// True for a whole number in either form: 2 and 2.0 are the same number.
+bool is_whole(const Json& given);
+
 /// Checks `given` as the value of one key at `pointer`, and returns it with all defaults. Throws
 /// UserError.
 Json resolve_value(const Json& given, const std::string& pointer, const Parameter& parameter);

@@ -94,6 +94,24 @@ TEST_CASE("Every allowed value and form is read") {
     CHECK(seeds.augment == std::numeric_limits<uint64_t>::max());
 }
 
+TEST_CASE("Whole numbers are read in either form") {
+    const RunSpec spec = read(R"({"evaluate": {"replicas": 3.0}, "seed": 2.0,
+                                  "profile": {"trace": {"iterations": [2.0, 4]}}})");
+    CHECK(spec.evaluate.replicas == 3);
+    CHECK(spec.seed.init == 2);
+    REQUIRE(spec.profile.trace);
+    CHECK(spec.profile.trace->begin == 2);
+    CHECK(spec.profile.trace->end == 4);
+    for (const char* changes :
+         {R"({"evaluate": {"replicas": 0.0}})", R"({"evaluate": {"replicas": 1.5}})",
+          R"({"profile": {"trace": {"iterations": [0, 1.5]}}})",
+          R"({"profile": {"trace": {"iterations": [-1.0, 2]}}})",
+          R"({"profile": {"trace": {"iterations": [0, 1e300]}}})"}) {
+        CAPTURE(changes);
+        CHECK_FALSE(refusal(changes) == "accepted");
+    }
+}
+
 TEST_CASE("Impossible values are refused with their pointer") {
     CHECK_THAT(refusal(R"({"name": "a/b"})"), ContainsSubstring("/name: \"a/b\" is not a name"));
     CHECK_THAT(refusal(R"({"seed": -1})"), ContainsSubstring("/seed: must be"));

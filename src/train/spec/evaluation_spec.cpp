@@ -15,7 +15,7 @@ using base::Parameter;
 
 Json resolve_replicas(const Json& given, const std::string& pointer) {
     if (given == "all") return given;
-    if (!given.is_number_integer() || given < 1) {
+    if (!base::is_whole(given) || given < 1) {
         throw base::UserError(pointer + ": must be a whole number from 1, or \"all\" (found " +
                               base::short_text(given) + ")");
     }

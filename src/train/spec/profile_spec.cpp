@@ -26,11 +26,12 @@ Json resolve_trace(const Json& given, const std::string& pointer) {
     const std::string where = pointer + "/iterations";
     if (!range.is_array() || range.size() != 2) fail(where, range);
     for (const Json& each : range) {
-        if (!each.is_number_integer()) fail(where, range);
+        const bool exact = each.is_number_integer() || (each.is_number() && each <= 0x1p53);
+        if (!base::is_whole(each) || !exact || each < 0) fail(where, range);
     }
     const auto begin = range[0].get<int64_t>(), end = range[1].get<int64_t>();
     if (begin < 0 || end <= begin) fail(where, range);
-    return given;
+    return {{"iterations", Json::array({begin, end})}};
 }
 
 void set_trace(ProfileSpec& spec, const Json& value) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
@@ -31,8 +30,7 @@ Json resolve_name(const Json& given, const std::string& pointer) {
 }
 
 Json resolve_one_seed(const Json& given, const std::string& pointer) {
-    if (given.is_number_float() && given.get<double>() >= 0 && given.get<double>() <= 0x1p53 &&
-        given.get<double>() == std::floor(given.get<double>())) {
+    if (given.is_number_float() && base::is_whole(given) && given >= 0 && given <= 0x1p53) {
         return given.get<uint64_t>();
     }
     const bool whole =

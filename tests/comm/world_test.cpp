@@ -55,6 +55,13 @@ TEST_CASE("Processes that no launcher connected are refused with a remedy") {
                               Catch::Matchers::ContainsSubstring("srun --mpi="));
 }
 
+TEST_CASE("Each MPI library has its choice of srun --mpi") {
+    CHECK(srun_plugin("Open MPI v4.1.4") == "pmix");
+    CHECK(srun_plugin("MPICH Version: 5.0.2") == "pmi2");
+    CHECK(srun_plugin("MPI VERSION    : CRAY MPICH version 8.1.28.17 (ANL base 3.4a2)") ==
+          "cray_shasta");
+}
+
 TEST_CASE("Without a launcher a process is a world of one rank") {
     const Unlaunched unlaunched;
     World world{launch()};

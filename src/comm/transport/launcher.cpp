@@ -49,11 +49,11 @@ const bool started_by_pmix = std::getenv("PMIX_RANK") != nullptr;
 /// what the environment shows to have failed.
 std::string remedy() {
     const auto set = [](const char* name) { return std::getenv(name) != nullptr; };
-    const std::string library = mpi_version();
-    const bool open_mpi = library.starts_with("Open MPI");
+    const std::string library = mpi_version(), plugin = srun_plugin(library);
+    const bool open_mpi = plugin == "pmix";
     const std::string start = open_mpi ? "mpirun" : "mpiexec";
-    const std::string plugin = open_mpi ? "pmix" : "pmi2";
-    const bool tried = open_mpi ? started_by_pmix : set("PMI_FD") || set("PMI_SIZE");
+    const bool tried =
+        open_mpi ? started_by_pmix : plugin == "pmi2" && (set("PMI_FD") || set("PMI_SIZE"));
     std::string text =
         "start the ranks with the " + start + " of " + library + ", with which dbench was built";
     if (set("SLURM_JOB_ID") && !tried) {
@@ -75,6 +75,11 @@ void refuse_if_unconnected() {
 }
 
 }  // namespace
+
+std::string srun_plugin(const std::string& library) {
+    if (library.starts_with("Open MPI")) return "pmix";
+    return library.find("CRAY MPICH") != library.npos ? "cray_shasta" : "pmi2";
+}
 
 bool launched_by_mpi() {
     const auto set = [](const char* name) { return std::getenv(name) != nullptr; };

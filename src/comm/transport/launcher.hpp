@@ -1,6 +1,8 @@
 #pragma once
 // Finds out from the environment how this process was started, and makes the transports for it.
 
+#include <string>
+
 #include "base/error.hpp"
 #include "comm/transport/membership.hpp"
 
@@ -16,6 +18,10 @@ public:
 /// Returns true if the environment shows that an MPI launcher started this process (mpirun, or srun
 /// with PMI or PMIx).
 bool launched_by_mpi();
+
+/// Returns the choice of srun --mpi= that connects processes of an MPI library, which is given by
+/// its version text.
+std::string srun_plugin(const std::string& library);
 
 /// Joins the group in which this process was launched: MPI's (MPI_Init_thread) if MPI launched it,
 /// else a group of its own, without calling MPI. Once per process. Throws UserError if a time limit

@@ -66,7 +66,7 @@ struct StartPoint {
     std::optional<train::CheckpointHead> head;  ///< Empty: it starts from iteration 0.
     bool continued = false;                     ///< There is an earlier result file, which is kept.
     bool complete = false;          ///< The earlier run is complete: nothing is left to do.
-    int64_t recorded_replicas = 0;  ///< Of the earlier result file; on rank 0 only.
+    int64_t recorded_replicas = 0;  ///< The earlier result file's; on rank 0 only.
     std::string changed_inputs;  ///< Data that differ from those before the checkpoint, in words.
 
     int64_t iteration() const { return head ? head->iteration : 0; }

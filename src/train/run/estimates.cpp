@@ -134,7 +134,7 @@ void estimate_delays(const EstimateInputs& run, Estimates& e) {
         e.replica_delay += sum / static_cast<double>(placement.replicas);
         e.rank_delay = std::max(e.rank_delay, sum);
     }
-    // Such delays are virtual: no rank waits for them.
+    // Delays of an asynchronous run on one rank are virtual: no rank waits for them.
     if (run.combination.traits.asynchronous && placement.ranks == 1) {
         e.rank_delay = 0;
         return;

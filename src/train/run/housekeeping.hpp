@@ -56,7 +56,7 @@ private:
     std::string last_failure_;          ///< Error of the last checkpoint that could not be written.
     bool uncaptured_reported_ = false;  ///< The warning of uncaptured passes was printed.
     double observer_seconds_ = 0;       ///< Seconds of the observer in the last report.
-    double slept_ = 0;  ///< Seconds of the last delay; a signal ends one early.
+    double slept_ = 0;                  ///< Seconds of the last delay; a signal ends one early.
     double progress_seconds_ = 0;       ///< CPU time of the progress thread at the last iteration.
     Records records_;
 };

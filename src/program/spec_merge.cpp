@@ -187,7 +187,8 @@ void apply_setting(Json& target, const std::string& setting) {
     if (key.empty()) throw base::UserError(where + ": the pointer names no key");
     if (pointer == "/base") {
         throw base::UserError(where +
-                              ": only a file can name its base, because it is read before "
+                              ": unknown key outside a file: only a file can name its base, "
+                              "because it is read before "
                               "--set: write the key into the spec, or start with the other spec");
     }
     if (parent.empty()) {  // whole families and plain keys are replaced

@@ -317,7 +317,7 @@ def test_compute_float32_is_the_precision_of_float32(dbench):
 
 
 def test_a_base_is_named_in_a_file(dbench):
-    assert "/base: only a file can name its base" in dbench(
+    assert "/base: unknown key outside a file" in dbench(
         "check", dbench.spec(), "--set", "base=other.json", expect=2).stderr
 
 

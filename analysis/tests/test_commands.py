@@ -243,3 +243,14 @@ def test_an_empty_name_of_the_output_is_refused(five, command, capsys):
     with pytest.raises(SystemExit) as ended:
         main([command, str(five / "D_ring.h5"), "-o", ""])
     assert ended.value.code == 2 and "the name is empty" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["table", "ranks", "reproduce"])
+def test_a_result_file_is_not_overwritten_if_a_name_is_forgotten(command, tmp_path, capsys):
+    path = tmp_path / "run.h5"
+    path.write_bytes(b"a result")
+    words = ["early"] if command == "reproduce" else []
+    with pytest.raises(SystemExit) as ended:
+        main([command, *words, "-o", str(path), str(path)])
+    assert ended.value.code == 2 and path.read_bytes() == b"a result"
+    assert "has the name of a result file" in capsys.readouterr().err

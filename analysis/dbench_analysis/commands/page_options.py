@@ -17,11 +17,16 @@ def declare(parser, what: str, example: str):
 
 
 def target(text: str) -> str:
-    """Return the name of a file or folder to write. An empty one (-o "$UNSET") is refused, and a
-    result file, which the shell inserts if the name was forgotten (-o results/*.h5)."""
+    """Return the name of a file or folder to write. An empty one (-o "$UNSET") is refused."""
     if not text:
         raise argparse.ArgumentTypeError("the name is empty: give one, or leave the option out")
-    if text.endswith((".h5", ".hdf5")):
+    return text
+
+
+def text_target(text: str) -> str:
+    """Return the name of a file of text to write. The name of a result file is refused: the shell
+    inserts one if the name was forgotten (-o results/*.h5)."""
+    if target(text).endswith((".h5", ".hdf5")):
         raise argparse.ArgumentTypeError(f"{text} has the name of a result file, which would be "
                                          "overwritten: give another name after -o")
     return text

@@ -31,7 +31,7 @@ def declare(parser):
                         help="share of the iterations that counts as early (default: 0.1)")
     parser.add_argument("--format", choices=("markdown", "latex", "csv"), default="markdown",
                         help="default: markdown; csv: the ranks of every group")
-    parser.add_argument("-o", "--output", type=page_options.target, metavar="FILE",
+    parser.add_argument("-o", "--output", type=page_options.text_target, metavar="FILE",
                         help="write to this file, not to the terminal")
 
 

@@ -47,7 +47,7 @@ def declare(parser):
     parser.add_argument("--format", choices=("markdown", "latex", "json"), default="markdown",
                         help="default: markdown")
     parser.add_argument("--json", action="store_true", help="the same as --format json")
-    parser.add_argument("-o", "--output", type=page_options.target, metavar="FILE",
+    parser.add_argument("-o", "--output", type=page_options.text_target, metavar="FILE",
                         help="write to this file, not to the terminal")
     published_tables.declare(parser)
 

@@ -56,7 +56,7 @@ def declare(parser):
     parser.add_argument("--label", action="append", default=[], metavar="NAME=TEXT",
                         help="pivot: another name for a row or a column, such as "
                              "D_ring='our ring'; may be given several times")
-    parser.add_argument("-o", "--output", type=page_options.target, metavar="FILE",
+    parser.add_argument("-o", "--output", type=page_options.text_target, metavar="FILE",
                         help="write to this file, not to the terminal")
 
 

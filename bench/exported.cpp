@@ -4,8 +4,6 @@
 // aten::neg on its logits. Prints the median nanoseconds of the whole graph, and of as many direct
 // calls on tensors of the size of the logits. It uses processor time.
 
-#include <torch/torch.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +18,7 @@
 #include "train/device/allocator.hpp"
 #include "train/models/model.hpp"
 #include "train/models/names.hpp"
+#include "train/torch.hpp"
 
 using namespace dbench;
 using namespace dbench::train;

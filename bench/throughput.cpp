@@ -8,8 +8,6 @@
 //        3x224x224:1000:2, and tokens:256:50257:1 for texts.
 // spec: the JSON text of /model that replaces the case's, for example of an exported model.
 
-#include <torch/torch.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -28,6 +26,7 @@
 #include "train/passes/executor.hpp"
 #include "train/replicas.hpp"
 #include "train/tensors.hpp"
+#include "train/torch.hpp"
 
 using namespace dbench;
 using namespace dbench::train;

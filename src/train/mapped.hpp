@@ -3,12 +3,12 @@
 
 #include <ATen/functorch/BatchedTensorImpl.h>
 #include <ATen/functorch/DynamicLayer.h>
-#include <torch/torch.h>
 
 #include <utility>
 #include <vector>
 
 #include "base/error.hpp"
+#include "train/torch.hpp"
 
 namespace dbench::train {
 

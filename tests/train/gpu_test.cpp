@@ -1,12 +1,11 @@
 // Tests that need a real GPU; skipped if there is none.
 
-#include <torch/torch.h>
-
 #include "arena/device/queue.hpp"
 #include "catch.hpp"
 #include "train/device/cuda_device.hpp"
 #include "train/device/gpu_facts.hpp"
 #include "train/tensors.hpp"
+#include "train/torch.hpp"
 
 namespace dbench::train {
 namespace {

@@ -1,9 +1,9 @@
 #pragma once
 // Host memory of a minibatch, which a GPU may still be reading.
 
-#include <torch/torch.h>
-
 #include <cstdint>
+
+#include "train/torch.hpp"
 
 namespace dbench::train {
 

@@ -2,13 +2,12 @@
 // A minibatch at a fixed address. Captured passes read it there, and every minibatch is copied to
 // it before the replay (captured_passes.hpp, uploads.hpp).
 
-#include <torch/torch.h>
-
 #include <memory>
 #include <vector>
 
 #include "arena/device/queue.hpp"
 #include "data/loader.hpp"
+#include "train/torch.hpp"
 
 namespace dbench::train {
 

@@ -1,14 +1,13 @@
 #pragma once
 // Copies of minibatches to a device, on a queue of their own, concurrently with the pass before.
 
-#include <torch/torch.h>
-
 #include <array>
 #include <memory>
 #include <optional>
 
 #include "train/batches/fixed_batch.hpp"
 #include "train/device/device.hpp"
+#include "train/torch.hpp"
 
 namespace dbench::train {
 

@@ -1,6 +1,5 @@
 #include "train/device/device.hpp"
 
-#include <torch/torch.h>
 #include <torch/version.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "base/error.hpp"
 #include "train/device/cuda_device.hpp"
 #include "train/device/gpu_facts.hpp"
+#include "train/torch.hpp"
 
 namespace dbench::train {
 namespace {

@@ -6,8 +6,6 @@
 // entry_helpers.hpp declares what the entries share; layers/ has the layers. This header includes
 // LibTorch and may only be included inside src/train/.
 
-#include <torch/torch.h>
-
 #include <functional>
 #include <memory>
 #include <string>
@@ -19,6 +17,7 @@
 #include "base/factory_entry.hpp"
 #include "data/dataset.hpp"
 #include "data/loader.hpp"
+#include "train/torch.hpp"
 
 namespace dbench::train {
 

@@ -4,14 +4,13 @@
 // in backward, and reorder its gradient. A pass on a device begins by reordering all weights in one
 // launch.
 
-#include <torch/torch.h>
-
 #include <map>
 
 #include "arena/device/place.hpp"
 #include "arena/device/queue.hpp"
 #include "arena/layout.hpp"
 #include "arena/rows.hpp"
+#include "train/torch.hpp"
 
 namespace dbench::train {
 

@@ -1,10 +1,9 @@
 #pragma once  // Private to train/passes.
 // Losses and accuracies of a pass, computed on the device; the host reads them later.
 
-#include <torch/torch.h>
-
 #include "arena/device/queue.hpp"
 #include "train/models/model.hpp"
+#include "train/torch.hpp"
 
 namespace dbench::train {
 

@@ -2,13 +2,12 @@
 // Writes gradients from the memory where backward leaves them into gradient rows. On a device it
 // needs one launch for all gradients that are there; LibTorch's copies would need one each.
 
-#include <torch/torch.h>
-
 #include <vector>
 
 #include "arena/device/queue.hpp"
 #include "arena/layout.hpp"
 #include "arena/rows.hpp"
+#include "train/torch.hpp"
 
 namespace dbench::train {
 

@@ -2,11 +2,10 @@
 // A model's outputs for a minibatch and their Jacobian with respect to the parameters, for
 // algorithms that train linearised models (algorithms/linearisation.hpp).
 
-#include <torch/torch.h>
-
 #include "algorithms/linearisation.hpp"
 #include "data/loader.hpp"
 #include "train/models/model.hpp"
+#include "train/torch.hpp"
 
 namespace dbench::train {
 

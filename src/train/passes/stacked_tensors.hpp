@@ -3,8 +3,6 @@
 // as groups of channels. In rows the replicas' tensors are one row apart, and LibTorch would copy
 // each tensor. A pass on a device copies all tensors in one launch.
 
-#include <torch/torch.h>
-
 #include <functional>
 #include <map>
 #include <vector>
@@ -13,6 +11,7 @@
 #include "arena/device/queue.hpp"
 #include "arena/layout.hpp"
 #include "arena/rows.hpp"
+#include "train/torch.hpp"
 
 namespace dbench::train {
 

@@ -3,13 +3,13 @@
 
 #include <ATen/core/function_schema.h>
 #include <ATen/core/ivalue.h>
-#include <torch/torch.h>
 
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "train/models/exported/graph.hpp"
+#include "train/torch.hpp"
 
 namespace dbench::train {
 

@@ -6,8 +6,6 @@
 // *packed*: row i has all numbers of sample i, output after output. A number that belongs to the
 // whole batch stands in every row, and the first row is read.
 
-#include <torch/torch.h>
-
 #include <functional>
 #include <optional>
 #include <string>
@@ -17,6 +15,7 @@
 #include "train/models/exported/file.hpp"
 #include "train/models/exported/interpreter.hpp"
 #include "train/models/model.hpp"
+#include "train/torch.hpp"
 
 namespace dbench::train {
 

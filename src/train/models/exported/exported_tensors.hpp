@@ -1,14 +1,13 @@
 #pragma once  // Private to train/models/exported.
 // Tensors of the file as LibTorch's tensors.
 
-#include <torch/torch.h>
-
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "train/models/exported/file.hpp"
+#include "train/torch.hpp"
 
 namespace dbench::train {
 

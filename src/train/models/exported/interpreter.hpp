@@ -2,8 +2,6 @@
 // Computes an exported graph: calls its operators one after another through LibTorch's dispatcher,
 // so that autograd, autocast and vmap work as for any other model.
 
-#include <torch/torch.h>
-
 #include <map>
 #include <memory>
 #include <set>
@@ -13,6 +11,7 @@
 
 #include "arena/device/queue.hpp"
 #include "train/models/exported/graph.hpp"
+#include "train/torch.hpp"
 
 namespace dbench::train {
 

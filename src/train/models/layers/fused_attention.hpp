@@ -1,9 +1,9 @@
 #pragma once
 // Attention in LibTorch's fused kernels, for one replica or for all replicas together.
 
-#include <torch/torch.h>
-
 #include <optional>
+
+#include "train/torch.hpp"
 
 namespace dbench::train {
 

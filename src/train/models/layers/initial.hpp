@@ -1,9 +1,9 @@
 #pragma once  // Private to train/models/layers.
 // Distributions of initial parameters, drawn with torch's default generator.
 
-#include <torch/torch.h>
-
 #include <functional>
+
+#include "train/torch.hpp"
 
 namespace dbench::train {
 

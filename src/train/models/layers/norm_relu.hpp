@@ -3,9 +3,8 @@
 // passes over memory that follow every convolution of a ResNet by one, and the six of backward by
 // two.
 
-#include <torch/torch.h>
-
 #include "arena/device/queue.hpp"
+#include "train/torch.hpp"
 
 namespace dbench::train {
 

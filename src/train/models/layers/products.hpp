@@ -2,10 +2,10 @@
 // Layers as products of matrices on the host, which write the gradient of a weight directly to its
 // destination.
 
-#include <torch/torch.h>
-
 #include <array>
 #include <optional>
+
+#include "train/torch.hpp"
 
 namespace dbench::train {
 

@@ -65,7 +65,7 @@ Json graph_spec(const std::string& words, int gpus_per_node) {
 }
 
 // Returns a resolved graph as the command line writes it: TYPE, and :KEY=VALUE for each key that
-// differs from the graph's defaults.
+// differs from the graph's defaults. A graph inside it is named by its type, if that says all.
 std::string words_of(const Json& graph) {
     const auto type = graph.at("type").get<std::string>();
     Json plain = Json::object();
@@ -77,8 +77,12 @@ std::string words_of(const Json& graph) {
     for (const auto& item : graph.items()) {
         const Json& value = item.value();
         if (item.key() == "type" || plain.value(item.key(), Json()) == value) continue;
-        words +=
-            ":" + item.key() + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
+        std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+        if (value.is_object() && value.contains("type")) {
+            const std::string inside = words_of(value);
+            if (inside.find(':') == inside.npos) text = inside;
+        }
+        words += ":" + item.key() + "=" + text;
     }
     return words;
 }

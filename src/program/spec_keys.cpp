@@ -220,6 +220,12 @@ std::optional<Parameter> parameter_at(const Json& spec, const std::string& point
     return found;
 }
 
+const Family* family_in(const Json& spec, const std::string& pointer) {
+    if (const Family* found = family_at(pointer)) return found;
+    const auto declared = parameter_at(spec, pointer);
+    return declared && !declared->family.empty() ? &family(declared->family) : nullptr;
+}
+
 bool are_alternatives(const std::string& a, const std::string& b) {
     const auto both_in = [&](std::initializer_list<const char*> words) {
         return std::find(words.begin(), words.end(), a) != words.end() &&

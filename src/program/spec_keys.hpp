@@ -7,6 +7,7 @@
 
 #include "base/family.hpp"
 #include "base/json.hpp"
+#include "program/spec_tables.hpp"
 
 namespace dbench::program {
 
@@ -16,6 +17,10 @@ std::vector<std::string> keys_of(const std::string& pointer);
 /// Returns the declaration of the key at `pointer`; `spec` says which types its families have.
 /// Empty if no key is declared there.
 std::optional<base::Parameter> parameter_at(const base::Json& spec, const std::string& pointer);
+
+/// Returns the family whose members stand at `pointer`, also inside another member (/graph/graph);
+/// null if there is none.
+const Family* family_in(const base::Json& spec, const std::string& pointer);
 
 /// Returns true if an object has either of the two keys, but not both: units of a duration, or of
 /// a batch size.

@@ -25,10 +25,11 @@ std::string type_of(const Json& value) {
 }
 
 // Drops the keys that a family member of the new type does not have.
-void drop_foreign_keys(Json& object, const std::string& pointer, const std::string& old_type) {
-    std::vector<std::string> keys;
+void drop_foreign_keys(Json& object, const std::string& pointer, const Family& family,
+                       const std::string& old_type) {
     const std::string type = type_of(object);
-    if (type.empty() || type == old_type || !family_keys(pointer, type, keys)) return;
+    if (type.empty() || type == old_type) return;
+    const std::vector<std::string> keys = member_keys(family, type);
     constexpr size_t kMostNamed = 8;
     std::string dropped;
     size_t count = 0;
@@ -54,11 +55,6 @@ void drop(Json& object, const char* key, const char* reason) {
     base::notice(std::string("/") + key + " is dropped: " + reason);
 }
 
-bool is_family(const std::string& pointer) {
-    std::vector<std::string> keys;
-    return family_keys(pointer, "", keys);
-}
-
 // Turns a number, which stands for all seeds, into an object of them, so that one can be replaced
 // and the others stay.
 void open_seed(Json& seed) {
@@ -68,8 +64,9 @@ void open_seed(Json& seed) {
     for (const std::string& name : train::seed_names()) seed[name] = number;
 }
 
-void merge_at(Json& target, const Json& patch, const std::string& pointer) {
-    if (is_family(pointer)) {
+// `family` is that of the value at `pointer`, or null.
+void merge_at(Json& target, const Json& patch, const std::string& pointer, const Family* family) {
+    if (family) {
         const std::string old_type = type_of(target);
         if (target.is_string()) target = Json{{"type", old_type}};
         const Json object = patch.is_string() ? Json{{"type", patch}} : patch;
@@ -77,10 +74,14 @@ void merge_at(Json& target, const Json& patch, const std::string& pointer) {
             target = patch;
             return;
         }
+        const std::string new_type = type_of(object);
+        const std::string type = new_type.empty() ? old_type : new_type;
         for (const auto& item : object.items()) {
-            merge_at(target[item.key()], item.value(), pointer + "/" + item.key());
+            const std::string here = pointer + "/" + item.key();
+            const Family* inside = family_inside(*family, type, item.key());
+            merge_at(target[item.key()], item.value(), here, inside ? inside : family_at(here));
         }
-        drop_foreign_keys(target, pointer, old_type);
+        drop_foreign_keys(target, pointer, *family, old_type);
         return;
     }
     // A duration or batch size in another unit replaces the old one instead of being merged.
@@ -93,7 +94,8 @@ void merge_at(Json& target, const Json& patch, const std::string& pointer) {
         return;
     }
     for (const auto& item : patch.items()) {
-        merge_at(target[item.key()], item.value(), pointer + "/" + item.key());
+        const std::string here = pointer + "/" + item.key();
+        merge_at(target[item.key()], item.value(), here, family_at(here));
     }
 }
 
@@ -108,7 +110,7 @@ void merge_spec(Json& target, const Json& patch) {
             drop(target, "implementation", "a graph or algorithm is given");
         }
     }
-    merge_at(target, patch, "");
+    merge_at(target, patch, "", nullptr);
 }
 
 namespace {
@@ -143,7 +145,7 @@ void open_objects(Json& target, const std::string& pointer) {
         path += "/" + key;
         if (!at->is_object() || !at->contains(key)) return;
         at = &at->at(key);
-        if (at->is_string() && is_family(path)) *at = Json{{"type", *at}};
+        if (at->is_string() && family_in(target, path)) *at = Json{{"type", *at}};
         if (path == "/seed") open_seed(*at);
         if (at->is_number()) *at = Json::object();
     }
@@ -178,8 +180,9 @@ void apply_setting(Json& target, const std::string& setting) {
     check_indices(target, pointer, where);
     const auto declared = parameter_at(target, pointer);
     Json value = parse_value(text, declared ? &*declared : nullptr, where);
-    if (value.is_string() && is_family(pointer) && text.find(':') != text.npos) {
-        value = parse_member(value.get<std::string>(), family_at(pointer)->plural);
+    const Family* family = family_in(target, pointer);
+    if (value.is_string() && family && text.find(':') != text.npos) {
+        value = parse_member(value.get<std::string>(), family->plural);
     }
 
     const size_t slash = pointer.rfind('/');
@@ -203,11 +206,11 @@ void apply_setting(Json& target, const std::string& setting) {
     try {
         const Json::json_pointer parent_pointer(parent);
         open_objects(target, parent);
-        if (key == "type" && is_family(parent)) {
+        if (const Family* of_parent = family_in(target, parent); of_parent && key == "type") {
             Json& object = target[parent_pointer];
             const std::string old_type = type_of(object);
             object["type"] = value;
-            drop_foreign_keys(object, parent, old_type);
+            drop_foreign_keys(object, parent, *of_parent, old_type);
         } else {
             Json& object = target[parent_pointer];
             if (object.is_object() && object.size() == 1 &&

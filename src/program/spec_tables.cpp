@@ -40,21 +40,27 @@ const Family* family_at(const std::string& pointer) {
     return found == families().end() ? nullptr : &*found;
 }
 
-bool family_keys(const std::string& pointer, const std::string& type,
-                 std::vector<std::string>& keys) {
-    for (const Family& f : families()) {
-        if (f.pointer != pointer) continue;
-        keys.clear();
-        for (const base::Entry* entry : f.entries) {
-            if (entry->name != type) continue;
-            for (const auto& p : entry->parameters) keys.push_back(p.name);
-        }
-        if (pointer == "/data") {
-            for (const auto& p : data::DataSpec::section().parameters()) keys.push_back(p.name);
-        }
-        return true;
+std::vector<std::string> member_keys(const Family& family, const std::string& type) {
+    std::vector<std::string> keys;
+    for (const base::Entry* entry : family.entries) {
+        if (entry->name != type) continue;
+        for (const auto& p : entry->parameters) keys.push_back(p.name);
     }
-    return false;
+    if (family.plural == "data") {
+        for (const auto& p : data::DataSpec::section().parameters()) keys.push_back(p.name);
+    }
+    if (family.plural == "graphs") keys.emplace_back("until");  // of an entry of a list
+    return keys;
+}
+
+const Family* family_inside(const Family& family, const std::string& type, const std::string& key) {
+    for (const base::Entry* entry : family.entries) {
+        if (entry->name != type) continue;
+        for (const auto& p : entry->parameters) {
+            if (p.name == key && !p.family.empty()) return &program::family(p.family);
+        }
+    }
+    return nullptr;
 }
 
 }  // namespace dbench::program

@@ -20,9 +20,10 @@ const Family& family(const std::string& plural);
 /// Returns the family whose members stand at this JSON pointer, or null.
 const Family* family_at(const std::string& pointer);
 
-/// Writes to `keys` the keys that an object of this `type` may hold at `pointer`. Returns false,
-/// and leaves `keys` unchanged, if no family belongs to the pointer.
-bool family_keys(const std::string& pointer, const std::string& type,
-                 std::vector<std::string>& keys);
+/// Returns the keys that a member of this `type` may hold in addition to `type`.
+std::vector<std::string> member_keys(const Family& family, const std::string& type);
+/// Returns the family of the values of `key` of a member of this `type`, or null: a graph can hold
+/// another graph.
+const Family* family_inside(const Family& family, const std::string& type, const std::string& key);
 
 }  // namespace dbench::program

@@ -82,6 +82,23 @@ TEST_CASE("a graph that plans over the whole run cannot be part of another graph
     }
 }
 
+TEST_CASE("a graph inside another has its defaults, and its type is part of a label") {
+    const base::Json plain = {{"type", "participation"}};
+    base::Json torus = plain, ring = plain;
+    torus["graph"] = "torus";
+    ring["graph"] = {{"type", "ring"}};
+    CHECK(resolve_graph(torus).at("graph") == resolve_graph("torus"));
+    CHECK(graph_label(resolve_graph(torus)) == "participation graph=torus");
+    CHECK(graph_label(resolve_graph(ring)) == "participation");
+    const auto list = staged(R"([{"type": "participation", "graph": {"type": "torus", "lazy": 0.5},
+                                  "until": {"epochs": 1}}, "participation"])",
+                             16);
+    CHECK(list->name(0) == "participation graph=torus");
+    CHECK(list->name(1) == "participation");
+    CHECK_THAT(failure(R"({"type": "consensus_control", "graph": ["ring"]})"),
+               ContainsSubstring("/graph/graph: "));
+}
+
 TEST_CASE("a level of a hierarchy changes at the run's epochs") {
     const auto outer = staged(R"({"type": "hierarchical", "gpus_per_node": 2,
                                   "outer": {"type": "ada", "k0": 6, "gamma_k": 1}})",

@@ -208,6 +208,33 @@ def test_a_setting_is_named_with_dots_or_as_a_pointer(dbench):
         assert word in found(setting, expect=2), setting
 
 
+def test_a_member_inside_another_is_merged_and_completed_like_one_outside(dbench):
+    graph = {"type": "participation", "graph": "torus"}
+    dbench.spec(implementation=None, algorithm={"type": "slowmo", "base": "dsgd"}, graph=graph,
+                replicas=16, name="base.json")
+
+    def found(child, *settings):
+        (dbench.folder / "child.json").write_text(json.dumps({"base": "base.json", **child}))
+        words = [word for setting in settings for word in ("--set", setting)]
+        done = dbench("check", "child.json", "--json", *words)
+        spec = json.loads(done.stdout)["spec"]
+        return spec["graph"]["graph"], spec["algorithm"]["base"], done.stderr
+
+    inside, base, _ = found({})
+    assert inside == {"type": "torus", "weights": "auto", "lazy": 1}
+    assert base == {"type": "dsgd", "order": "adapt_then_combine"}
+    slower = {"graph": {"graph": {"lazy": 0.5}}}
+    assert found(slower)[0] == found({}, "graph.graph.lazy=0.5")[0] == {**inside, "lazy": 0.5}
+    ring, _, said = found({"graph": {"graph": {"type": "ring", "lazy": 0.5}}})
+    assert ring["type"] == "ring" and ring["lazy"] == 0.5 and "dropped" not in said
+    wide, _, _ = found({}, "graph.graph=ring_lattice:k=4")
+    assert wide["type"] == "ring_lattice" and wide["k"] == 4
+    _, local, said = found({"algorithm": {"base": {"order": "adapt_then_combine"}}},
+                           "algorithm.base.type=local_sgd")
+    assert local["type"] == "local_sgd" and local["period"] == 12
+    assert "/algorithm/base: type is now 'local_sgd', which has no order: dropped" in said
+
+
 def test_the_last_line_of_progress_has_the_last_evaluation(dbench):
     done = dbench("run", dbench.spec(), "--output", "out.h5", ranks=2)
     [line] = [line for line in done.stderr.splitlines() if "took" in line]

@@ -49,9 +49,10 @@ const base::Section<BudgetSpec>& BudgetSpec::section() {
              .or_null(),
          &BudgetSpec::bytes},
         {P::of("graphs", "dense", R"({"type": "ring_lattice", "k": 10})",
-               "the graph that sends more"),
+               "the graph that sends more", resolve_graph),
          &BudgetSpec::dense},
-        {P::of("graphs", "sparse", "\"ring\"", "the graph that sends less"), &BudgetSpec::sparse},
+        {P::of("graphs", "sparse", "\"ring\"", "the graph that sends less", resolve_graph),
+         &BudgetSpec::sparse},
     };
     return keys;
 }
@@ -63,8 +64,7 @@ public:
         double models[2] = {};
         for (const size_t which : {0, 1}) {
             const std::string key = which == 0 ? "dense" : "sparse";
-            const base::Json graph =
-                resolve_graph(which == 0 ? spec.dense : spec.sparse, pointer + "/" + key);
+            const base::Json& graph = which == 0 ? spec.dense : spec.sparse;
             auto schedule = make_graph(graph, context, pointer + "/" + key);
             if (schedule->staged()) {
                 throw base::UserError(pointer + "/" + key + ": " + graph_title(graph) +

@@ -31,7 +31,9 @@ const base::Section<DegreeControlSpec>& DegreeControlSpec::section() {
     using P = base::Parameter;
     using S = DegreeControlSpec;
     static const base::Section<S> keys{
-        {P::of("graphs", "graph", "\"ring\"", "rounds: the static graph that averages"), &S::graph},
+        {P::of("graphs", "graph", "\"ring\"", "rounds: the static graph that averages",
+               resolve_graph),
+         &S::graph},
         {family_parameter(), &S::family},
         {P::integer("k_min", "2", "by degree: the smallest").at_least(1), &S::k_min},
         {P::integer("k_max", "10", "by degree: the largest").at_least(1), &S::k_max},
@@ -176,8 +178,8 @@ std::unique_ptr<Schedule> make_consensus_control(const ConsensusControlSpec& spe
                                                  const std::string& pointer) {
     if (spec.by_degree) return std::make_unique<ByDegree>(spec, context, pointer);
     auto graph = make_graph(spec.graph, context, pointer + "/graph");
-    return std::make_unique<ByRounds>(spec, graph_label(resolve_graph(spec.graph, pointer)),
-                                      std::move(graph), context.run, pointer + "/graph");
+    return std::make_unique<ByRounds>(spec, graph_label(spec.graph), std::move(graph), context.run,
+                                      pointer + "/graph");
 }
 
 }  // namespace

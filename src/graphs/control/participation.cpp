@@ -138,7 +138,7 @@ struct ParticipationSpec {
 const base::Section<ParticipationSpec>& ParticipationSpec::section() {
     static const base::Section<ParticipationSpec> keys{
         {base::Parameter::of("graphs", "graph", "\"ring\"",
-                             "the undirected graph in which replicas take part"),
+                             "the undirected graph in which replicas take part", resolve_graph),
          &ParticipationSpec::graph},
         {base::Parameter::number("fraction", "0.5", "share of replicas that exchange")
              .greater_than(0)

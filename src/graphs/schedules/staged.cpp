@@ -225,17 +225,31 @@ std::string graph_title(const base::Json& spec) {
     return title;
 }
 
+namespace {
+
+bool is_default(const base::Json& value, const base::Parameter& parameter) {
+    if (parameter.default_json.empty()) return false;
+    return value == base::resolve_value(base::Json::parse(parameter.default_json), "", parameter);
+}
+
+}  // namespace
+
 std::string graph_label(const base::Json& spec) {
+    if (spec.is_array()) return graph_title(spec);
     std::string label = spec.at("type");
     const auto* entry = base::find_entry(graph_table(), label);
     for (const base::Parameter& parameter : entry->parameters) {
         const base::Json& value = spec.at(parameter.name);
-        const bool plain = value.is_number() || value.is_string();
-        const bool standard =
-            !parameter.default_json.empty() && value == base::Json::parse(parameter.default_json);
-        if (plain && !standard) {
-            label += " " + parameter.name + "=" +
-                     (value.is_string() ? value.get<std::string>() : value.dump());
+        std::string text;
+        if (parameter.family == "graphs") {
+            text = graph_title(value);
+        } else if (value.is_string()) {
+            text = value.get<std::string>();
+        } else if (value.is_number()) {
+            text = value.dump();
+        }
+        if (!text.empty() && !is_default(value, parameter)) {
+            label += " " + parameter.name + "=" + text;
         }
     }
     return label;

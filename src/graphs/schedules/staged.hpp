@@ -171,7 +171,7 @@ std::unique_ptr<Schedule> control_consensus(const ConsensusTargetSpec& spec,
                                             const RunFacts& run);
 
 /// Returns a short label of a resolved graph object: its type and the values that differ from the
-/// defaults, such as "ring_lattice k=10".
+/// defaults, such as "ring_lattice k=10"; the title of a list.
 std::string graph_label(const base::Json& spec);
 
 /// Returns a title such as "ring", or "ring_lattice, one_peer_exponential" for a list.

@@ -37,9 +37,10 @@ struct HierarchicalSpec : LazySpec {
 const base::Section<HierarchicalSpec>& HierarchicalSpec::section() {
     static const base::Section<HierarchicalSpec> keys{
         {{gpus_parameter(), &HierarchicalSpec::gpus_per_node},
-         {base::Parameter::of("graphs", "inner", "\"complete\"", "graph of a node's replicas"),
+         {base::Parameter::of("graphs", "inner", "\"complete\"", "graph of a node's replicas",
+                              resolve_graph),
           &HierarchicalSpec::inner},
-         {base::Parameter::of("graphs", "outer", "\"ring\"", "graph of the nodes"),
+         {base::Parameter::of("graphs", "outer", "\"ring\"", "graph of the nodes", resolve_graph),
           &HierarchicalSpec::outer}},
         LazySpec::section()};
     return keys;
@@ -95,18 +96,13 @@ struct Level {
 
     Level(const base::Json& spec, const GraphContext& context, const std::string& pointer)
         : schedule(make_graph(spec, context, pointer)),
-          label(plan_label(resolve_graph(spec, pointer))),
+          label(graph_label(spec)),
           plan(plan_of(*schedule, pointer)) {}
 
     size_t graph_in(int64_t t) const { return plan ? plan->stage(plan->stage_of(t)).graph : 0; }
     std::string name(size_t graph) const { return plan ? plan->name(graph) : label; }
     SchedulePtr graph(size_t number) const {
         return plan ? SchedulePtr(schedule, &plan->graph(number)) : schedule;
-    }
-
-private:
-    static std::string plan_label(const base::Json& spec) {
-        return spec.is_array() ? graph_title(spec) : graph_label(spec);
     }
 };
 

@@ -147,7 +147,7 @@ struct MatchaSpec {
 const base::Section<MatchaSpec>& MatchaSpec::section() {
     static const base::Section<MatchaSpec> keys{
         {base::Parameter::of("graphs", "graph", "\"torus\"",
-                             "the graph whose matchings are sampled"),
+                             "the graph whose matchings are sampled", resolve_graph),
          &MatchaSpec::graph},
         {base::Parameter::number("budget", "0.5", "expected share of the matchings per iteration")
              .greater_than(0)

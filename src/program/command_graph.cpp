@@ -296,6 +296,14 @@ int command_graph(const GraphArguments& a) {
     }
     const Json spec = spec_of(a);
     const auto type = spec["type"].get<std::string>();
+    const bool printed = a.matrix || a.edges || a.dot;
+    if (printed && a.gpus_per_node > 0 &&
+        !graphs::resolve_graph(spec, "graph").contains("gpus_per_node")) {
+        throw UserError(
+            "graph: --gpus-per-node has no effect here: it applies to the certificate "
+            "and to graphs of nodes, such as aer, and not to the edges of " +
+            type + ": leave it out");
+    }
     if (!a.rounds.empty()) {
         const auto [first, end] = rounds_of(a.rounds);
         if (!a.matrix && !a.edges) throw UserError("graph: --rounds needs --matrix or --edges");
@@ -306,7 +314,7 @@ int command_graph(const GraphArguments& a) {
         }
         return 0;
     }
-    if (a.matrix || a.edges || a.dot) {
+    if (printed) {
         print_round(*graphs::make_graph(spec, {a.n, a.seed}, "graph"), a.round, type, a);
         return 0;
     }

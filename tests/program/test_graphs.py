@@ -359,6 +359,31 @@ def test_impossible_rounds_are_refused(dbench):
     assert "--rounds needs" in dbench(*words, "--rounds", "0:2", expect=2).stderr
 
 
+@pytest.mark.parametrize("words, option, applies", [
+    (("ring", "--round", 1), "--round", "--matrix, --edges and --dot print"),
+    (("ring", "--round", 1, "--json"), "--round", "--matrix, --edges and --dot print"),
+    (("--compare", "ring,torus", "--round", 1), "--round", "not to --compare"),
+    (("--compare", "ring,torus", "--rounds", "0:1"), "--rounds", "not to --compare"),
+    (("--compare", "ring,torus", "--edges"), "--edges", "not to --compare"),
+    (("ring", "--matrix", "--algorithm", "gut"), "--algorithm", "not to --matrix"),
+    (("ring", "--edges", "--gamma", 0.5), "--gamma", "not to --edges"),
+    (("ring", "--dot", "--model-bytes", 8), "--model-bytes", "not to --dot"),
+    (("ring", "--edges", "--links", "links.txt"), "--links", "not to --edges"),
+    (("ring", "--placement", "random"), "--placement", "--gpus-per-node and the cost of --links"),
+    (("ring", "--edges", "--gpus-per-node", 2), "--gpus-per-node",
+     "not to the edges of ring"),
+])
+def test_an_option_without_effect_is_refused(dbench, words, option, applies):
+    said = dbench("graph", *words, "--n", 8, expect=2).stderr
+    assert f"{option} has no effect here: it applies to " in said and applies in said
+
+
+def test_the_nodes_of_a_graph_are_an_option_of_its_edges(dbench):
+    words = ("graph", "aer", "--n", 8, "--edges")
+    by_key = dbench(*words, "--gpus_per_node", 4).stdout
+    assert dbench(*words, "--gpus-per-node", 4).stdout == by_key != dbench(*words).stdout
+
+
 def test_dot(dbench):
     text = dbench("graph", "ring", "--n", 5, "--dot").stdout
     assert text.startswith('graph "ring"') and text.count(" -- ") == 5

@@ -49,7 +49,8 @@ class Graph:
     def ask(self, *how: str) -> str:
         """Run `dbench graph` for this graph with further options, and return what it prints. Raises
         AnalysisError if the program refuses the graph."""
-        keys = [word for key, value in self.keys.items() for word in (f"--{key}", value)]
+        keys = [word for key, value in self.keys.items() for word in (f"--{key}", value)
+                if key != "gamma" or "--edges" not in how]  # gamma is of the certificate
         command = [self.program, "graph", self.type, "--n", str(self.n), *keys, *how]
         ended = subprocess.run(command, capture_output=True, encoding="utf-8",
                                errors="replace")

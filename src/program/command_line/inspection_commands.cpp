@@ -62,6 +62,38 @@ std::vector<std::pair<std::string, std::string>> graph_parameters(
     return out;
 }
 
+// Throws UserError if an option of `dbench graph` has no effect together with the others.
+void refuse_options_without_effect(const CLI::App& command) {
+    const auto given = [&](const std::string& name) {
+        return command.get_option(name)->count() > 0;
+    };
+    const auto refuse = [&](const std::string& name, const std::string& applies) {
+        if (!given(name)) return;
+        throw base::UserError("graph: " + name + " has no effect here: it applies to " + applies +
+                              ": leave it out");
+    };
+    std::string printed;
+    for (const char* name : {"--matrix", "--edges", "--dot"}) {
+        if (given(name)) printed = name;
+    }
+    if (given("--compare")) {
+        for (const char* name : {"--matrix", "--edges", "--dot", "--round", "--rounds"}) {
+            refuse(name, "a single graph, TYPE, and not to --compare");
+        }
+    }
+    if (printed.empty()) {
+        refuse("--round", "what --matrix, --edges and --dot print");
+    } else {
+        for (const char* name :
+             {"--algorithm", "--gamma", "--placement", "--links", "--model-bytes"}) {
+            refuse(name, "the certificate, and not to " + printed);
+        }
+    }
+    if (!given("--gpus-per-node") && !given("--links")) {
+        refuse("--placement", "the traffic of --gpus-per-node and the cost of --links");
+    }
+}
+
 void add_graph(CLI::App& app, CommandLine& line) {
     GraphArguments& graph = line.graph;
     auto* graph_command =
@@ -132,6 +164,7 @@ void add_graph(CLI::App& app, CommandLine& line) {
         if (given.type.empty() && given.compare.empty()) {
             throw base::UserError("graph: TYPE is missing (dbench list graphs), or --compare A,B");
         }
+        refuse_options_without_effect(*graph_command);
         given.parameters = graph_parameters(graph_command->remaining());
         line.alone = [&line] { return command_graph(line.graph); };
     });

@@ -186,6 +186,7 @@ std::string OutputWriters::add(const std::string& path, const std::string& outpu
 }
 
 std::vector<Spec> read_specs(comm::World& world, const RunArguments& arguments) {
+    world.renumber({});  // A launcher passes standard input to its first process only.
     Json all = Json::array();
     run_on_all_ranks(world, [&] {
         if (world.rank() != 0) return;

@@ -54,8 +54,8 @@ private:
 };
 
 /// Reads, overrides and resolves every spec on rank 0 and returns the results on all ranks. With
-/// several specs it also checks that their outputs differ and that each may be written. Collective;
-/// throws UserError on all ranks.
+/// several specs it also checks that their outputs differ and that each may be written. The ranks
+/// get the launcher's numbers. Collective; throws UserError on all ranks.
 std::vector<Spec> read_specs(comm::World& world, const RunArguments& arguments);
 
 /// The slots to which the spec's placement assigned the ranks.

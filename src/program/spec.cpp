@@ -26,6 +26,7 @@ using base::UserError;
 namespace {
 
 constexpr size_t kMostBases = 100;  // Each base is read by a nested call.
+constexpr const char* kStandardInput = "/dev/stdin";
 
 // Makes the path of a model's file, which is relative to the spec's folder, relative to the current
 // folder.
@@ -35,6 +36,13 @@ void name_model_file(Json& spec, const std::filesystem::path& folder) {
     if (!model.is_object() || !model.contains("path") || !model["path"].is_string()) return;
     const std::string path = model["path"].get<std::string>();
     if (!path.empty() && path[0] != '~' && path[0] != '$') model["path"] = (folder / path).string();
+}
+
+// Standard input can be read only once, but some commands read the spec several times.
+Json read_file(const std::string& path) {
+    if (path != kStandardInput) return base::read_json(path);
+    static const Json kept = base::read_json(path);
+    return kept;
 }
 
 Json read_chain(const std::string& path, std::set<std::string>& seen) {
@@ -49,9 +57,9 @@ Json read_chain(const std::string& path, std::set<std::string>& seen) {
                         std::to_string(kMostBases) +
                         " specs (a chain must end): merge some of them");
     }
-    Json spec = base::read_json(path);
+    Json spec = read_file(path);
     if (!spec.is_object()) throw UserError(path + ": must hold a JSON object");
-    if (path != "/dev/stdin") name_model_file(spec, fs::path(path).parent_path());
+    if (path != kStandardInput) name_model_file(spec, fs::path(path).parent_path());
     if (!spec.contains("base")) return spec;
     if (!spec["base"].is_string()) throw UserError(path + ": /base must be a path (a string)");
     base::check_path_text(spec["base"].get<std::string>(), path + ": /base");

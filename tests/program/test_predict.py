@@ -283,6 +283,14 @@ def test_without_a_calibration_it_measures_and_says_so(shared):
     assert "fastest: " in table and "assumptions" in table and "all ranks are on one host" in table
 
 
+def test_a_spec_from_a_pipe_is_read_once(dbench):
+    spec = dbench.text(placement="node_major")
+    found = calibrated(dbench, "/dev/stdin", "--overwrite", ranks=2, text=spec)
+    assert found["model"]["parameters"] == 30730
+    prediction = predicted(dbench, "/dev/stdin", text=spec)
+    assert prediction["graphs"][0]["name"] == "ring"
+
+
 def test_without_a_calibration_a_listed_partition_is_measured_on_one_replica(shared):
     """The file has a list for each of the spec's replicas, but the measurement has one replica."""
     np.savez(shared.folder / "split.npz", *np.arange(64).reshape(4, 16))

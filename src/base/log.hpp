@@ -3,6 +3,7 @@
 // than 0, with the rank.
 
 #include <string>
+#include <vector>
 
 namespace dbench::base {
 
@@ -13,5 +14,16 @@ void set_log_rank(int rank);
 void notice(const std::string& text);
 void warn(const std::string& text);
 void report_error(const std::string& text);
+
+/// Keeps the texts of all warnings that this process prints as rank 0 while the object lives. Only
+/// one object may live at a time.
+class KeptWarnings {
+public:
+    KeptWarnings();
+    ~KeptWarnings();
+    KeptWarnings(const KeptWarnings&) = delete;
+
+    std::vector<std::string> texts() const;
+};
 
 }  // namespace dbench::base

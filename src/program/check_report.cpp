@@ -40,10 +40,6 @@ void print_stages(const graphs::StagedSchedule& staged) {
     }
 }
 
-int64_t planned_result_bytes(const PreparedRun& s, const Planned& plan) {
-    return result_bytes(s, plan.placement.ranks - s.placement.ranks);
-}
-
 // The parameter of a symmetric Dirichlet distribution that corresponds to the spec's partition;
 // nothing for other partitions.
 std::optional<double> alpha_per_label(const PreparedRun& s, const data::Heterogeneity& h) {
@@ -139,6 +135,10 @@ Json comparisons_json(const PreparedRun& s, const Planned& plan) {
 }
 
 }  // namespace
+
+int64_t planned_result_bytes(const PreparedRun& s, const Planned& plan) {
+    return result_bytes(s, plan.placement.ranks - s.placement.ranks);
+}
 
 void print_check(const PreparedRun& s, const Planned& plan,
                  const std::vector<std::string>& wanted) {

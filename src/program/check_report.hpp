@@ -27,6 +27,9 @@ struct Planned {
     }
 };
 
+/// Returns the bytes of all rows of the result file before compression.
+int64_t planned_result_bytes(const PreparedRun& run, const Planned& plan);
+
 /// Prints the resolved spec, and a table of memory, traffic, graph and, for each purpose in
 /// `wanted`, of what hinders a comparison.
 void print_check(const PreparedRun& run, const Planned& plan,

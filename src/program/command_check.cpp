@@ -1,14 +1,20 @@
 // dbench check: prepares a spec as `run` does, without training, and prints the resolved spec, its
 // memory, traffic, graph and warnings.
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/framing.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "graphs/proof/coincidence.hpp"
+#include "profile/output_check.hpp"
 #include "program/check_points.hpp"
 #include "program/check_report.hpp"
 #include "program/commands.hpp"
+#include "program/resume.hpp"
+#include "train/checkpoints/checkpoint.hpp"
 
 namespace dbench::program {
 
@@ -39,19 +45,48 @@ Planned planned(comm::World& world, const PreparedRun& s, const RunArguments& ar
     return found;
 }
 
-void warn_of_length(const PreparedRun& s, const train::Estimates& e) {
+std::string length_warning(const PreparedRun& s, const train::Estimates& e) {
     const auto& certificate = s.certificate;
-    if (certificate && certificate->iterations_to_1e3 &&
-        *certificate->iterations_to_1e3 > e.iterations) {
-        base::warn("/length: the run is shorter than the " +
-                   std::to_string(*certificate->iterations_to_1e3) +
-                   " iterations that this graph needs to reduce disagreement by a factor of 1000");
+    if (!certificate || !certificate->iterations_to_1e3 ||
+        *certificate->iterations_to_1e3 <= e.iterations) {
+        return "";
+    }
+    return "/length: the run is shorter than the " +
+           std::to_string(*certificate->iterations_to_1e3) +
+           " iterations that this graph needs to reduce disagreement by a factor of 1000";
+}
+
+// Returns why a run that starts now would be refused because of its output; "" if it would not.
+std::string refusal_of_output(comm::World& world, const PreparedRun& s) {
+    const std::string obstacle = profile::output_obstacle(s.spec.output);
+    if (!obstacle.empty()) return obstacle;
+    try {
+        const train::Checkpoints checkpoints(world, s.placement, s.spec.output + ".checkpoints",
+                                             s.spec.run.checkpoint.keep);
+        return lost_result_obstacle(s, checkpoints);
+    } catch (const base::UserError& error) {  // A folder cannot be read.
+        return error.what();
     }
 }
 
+// Returns what would keep a run that starts now from writing its result; "" if nothing is known to.
+std::string output_warning(comm::World& world, const PreparedRun& s, const Planned& plan) {
+    const std::string obstacle = refusal_of_output(world, s);
+    if (!obstacle.empty()) return "/output: a run would be refused now: " + obstacle;
+    const int64_t wanted = planned_result_bytes(s, plan);
+    const auto available = profile::free_bytes_at(s.spec.output);
+    if (!available || *available >= wanted) return "";
+    return "/output: the rows of the result file have " +
+           base::bytes_text(static_cast<double>(wanted)) + " before compression, and " +
+           base::bytes_text(static_cast<double>(*available)) + " are free where " + s.spec.output +
+           " would be (free space, record less in /profile, or choose another --output)";
+}
+
 // Returns warnings about settings that may make the run fail or differ from what was intended.
-std::vector<std::string> warnings_of(const comm::World& world, const PreparedRun& s,
-                                     const train::Estimates& e) {
+// `output`: also about the place of the result file.
+std::vector<std::string> warnings_of(comm::World& world, const PreparedRun& s, const Planned& plan,
+                                     bool output) {
+    const train::Estimates& e = plan.estimates;
     auto all = s.session->warnings(e);
     if (s.graph) {
         const std::string same =
@@ -59,9 +94,14 @@ std::vector<std::string> warnings_of(const comm::World& world, const PreparedRun
                                      graphs::coincidences(*s.graph, s.spec.graph));
         if (!same.empty()) all.push_back("/graph: " + same);
     }
+    const auto add = [&](const std::string& warning) {
+        if (!warning.empty()) all.push_back(warning);
+    };
+    add(length_warning(s, e));
+    if (output) add(output_warning(world, s, plan));
     const std::string memory =
         memory_obstacle({e.memory_bytes, s.device.get()}, world.local_size());
-    if (!memory.empty()) all.push_back(memory);
+    add(memory);
     if (!s.device->is_host() && !s.device->gpu()) {
         all.push_back("/device: there is no GPU on " + world.host() +
                       ", so the size of its memory is unknown");
@@ -69,20 +109,39 @@ std::vector<std::string> warnings_of(const comm::World& world, const PreparedRun
     return all;
 }
 
+// Returns the warnings that the preparation has printed, on rank 0. The process that is rank 0 may
+// have changed meanwhile. Collective.
+std::vector<std::string> printed_warnings(comm::World& world, const base::KeptWarnings& kept) {
+    std::vector<std::string> all;
+    for (const std::string& texts : world.gather(base::join_texts(kept.texts()))) {
+        for (std::string& text : base::split_texts(texts)) {
+            if (std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
+        }
+    }
+    return all;
+}
+
+std::vector<std::string> joined(std::vector<std::string> first,
+                                const std::vector<std::string>& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+}
+
 int check_one(comm::World& world, const RunArguments& arguments, bool json) {
+    const base::KeptWarnings kept;
     const PreparedRun s =
         prepare_run(world, read_specs(world, arguments).front(), train::DevicePurpose::planning);
     const Planned plan = planned(world, s, arguments);
+    const auto printed = printed_warnings(world, kept);
     if (world.rank() != 0) return 0;
-    const auto warnings = warnings_of(world, s, plan.estimates);
+    const auto warnings = warnings_of(world, s, plan, true);
     if (json) {
-        std::cout << check_json(s, plan, warnings).dump(2) << "\n";
+        std::cout << check_json(s, plan, joined(printed, warnings)).dump(2) << "\n";
     } else {
         print_check(s, plan, arguments.purposes);
         std::cout.flush();
     }
     for (const auto& warning : warnings) base::warn(warning);
-    warn_of_length(s, plan.estimates);
     return 0;
 }
 
@@ -143,15 +202,19 @@ int check_several(comm::World& world, const RunArguments& arguments, bool json) 
     data::KeptData data;  // Specs of a sweep often differ in other keys.
     for (const Case& one : cases_of(world, arguments)) {
         try {
+            const base::KeptWarnings kept;
             const Spec spec = read_specs(world, one.arguments).front();
             // A warning only: specs that are checked together may be run one by one.
             const std::string same = points ? "" : writers.add(one.name, spec.output);
             if (!same.empty() && world.rank() == 0) base::warn(same);
             const PreparedRun s = prepare_run(world, spec, train::DevicePurpose::planning, &data);
             const Planned plan = planned(world, s, one.arguments);
+            const auto printed = printed_warnings(world, kept);
             if (world.rank() != 0) continue;
             if (json) {
-                answer(one, check_json(s, plan, warnings_of(world, s, plan.estimates)));
+                // A point of a sweep does not say where the sweep puts its result.
+                const auto warnings = warnings_of(world, s, plan, !points);
+                answer(one, check_json(s, plan, joined(printed, warnings)));
             } else {
                 std::cout << one.name << ": " << check_summary(s, plan);
                 for (const std::string& purpose : arguments.purposes) {

@@ -196,17 +196,22 @@ std::optional<train::CheckpointHead> find_checkpoint(comm::World& world, const P
     return head;
 }
 
+std::string lost_result_obstacle(const PreparedRun& s, const train::Checkpoints& checkpoints) {
+    const bool lost = base::kind_of(s.spec.output) == base::PathKind::nothing && checkpoints.any();
+    if (!lost) return "";
+    return "there are checkpoints in " + checkpoints.folder() + ", but their result file " +
+           s.spec.output +
+           " is missing: restore it and give --resume, choose another --output, or remove the "
+           "checkpoints with --overwrite";
+}
+
 void claim_checkpoints(comm::World& world, const RunArguments& arguments, const PreparedRun& s,
                        train::Checkpoints& checkpoints) {
     run_on_all_ranks(world, [&] {
         if (world.rank() != 0) return;
         const bool anew = !arguments.resume && !arguments.overwrite;
-        if (anew && base::kind_of(s.spec.output) == base::PathKind::nothing && checkpoints.any()) {
-            throw base::UserError("there are checkpoints in " + checkpoints.folder() +
-                                  ", but their result file " + s.spec.output +
-                                  " is missing: restore it and give --resume, choose another "
-                                  "--output, or remove the checkpoints with --overwrite");
-        }
+        const std::string lost = anew ? lost_result_obstacle(s, checkpoints) : "";
+        if (!lost.empty()) throw base::UserError(lost);
         checkpoints.claim();
     });
 }

@@ -50,6 +50,10 @@ std::string require_recorded_inputs(comm::World& world, const RunArguments& argu
                                     const std::optional<train::CheckpointHead>& head,
                                     PreparedRun& s);
 
+/// Returns why a run that starts anew may not use its checkpoint folder: it holds checkpoints whose
+/// result file is missing. Returns "" if it does not.
+std::string lost_result_obstacle(const PreparedRun& s, const train::Checkpoints& checkpoints);
+
 /// Locks the checkpoint folder against other runs. Collective; throws UserError if another run
 /// holds it, or if a new run would remove checkpoints whose result file is missing (--overwrite
 /// allows this).

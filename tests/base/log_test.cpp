@@ -33,4 +33,22 @@ TEST_CASE("quiet drops notices but not warnings and errors") {
           "dbench: warning: share of evaluation is 12 %\ndbench: error: disk full\n");
 }
 
+TEST_CASE("Warnings are kept while somebody asks for them, on rank 0") {
+    const Ended child = in_child([] {
+        warn("before");
+        {
+            const KeptWarnings kept;
+            warn("first");
+            notice("no warning");
+            set_log_rank(1);
+            warn("of another rank");
+            set_log_rank(0);
+            warn("second");
+            if (kept.texts() != std::vector<std::string>{"first", "second"}) return 1;
+        }
+        return KeptWarnings().texts().empty() ? 0 : 1;
+    });
+    CHECK(child.exit_status == 0);
+}
+
 }  // namespace dbench::base

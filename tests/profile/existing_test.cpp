@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "catch.hpp"
 #include "profile/content_checks.hpp"
+#include "profile/output_check.hpp"
 #include "profile/output_path.hpp"
 #include "profile/result_file.hpp"
 #include "profile/writing_process.hpp"
@@ -191,6 +192,26 @@ TEST_CASE("Missing folders are created") {
     run.path = folder / "a/b/run.h5";
     run.write(world);
     CHECK(inspect(run.path).status == "complete");
+}
+
+TEST_CASE("What keeps a run from writing its output is known without writing anything") {
+    const Folder folder;
+    comm::World world{comm::alone()};
+    CHECK(output_obstacle(folder / "a/b/run.h5") == "");
+    CHECK(free_bytes_at(folder / "a/b/run.h5").value_or(0) > 0);
+    CHECK(folder.entries() == 0);
+    SyntheticRun run;
+    run.path = folder / "run.h5";
+    run.write(world);
+    std::ofstream(folder / "file") << "x";
+    const auto said = [](const std::string& path, const char* word) {
+        return output_obstacle(path).find(word) != std::string::npos;
+    };
+    CHECK(said(run.path, "(it exists): give --overwrite, --resume"));
+    CHECK(said(folder / "file", "not a result file"));
+    CHECK(said(folder / "file/run.h5", "folder "));
+    CHECK(said(folder / ".", "it is a folder"));
+    CHECK(folder.entries() == 2);
 }
 
 TEST_CASE("An unwritable path is refused before training") {

@@ -22,6 +22,46 @@ def events(path, kind):
                 if k.decode() == kind]
 
 
+def test_check_says_what_a_run_would_refuse_about_its_output(dbench):
+    spec = dbench.spec()
+    assert not any("/output" in text for text in warnings(dbench))
+    (dbench.folder / "file").write_text("x")
+    (dbench.folder / "lost.h5.checkpoints" / "4").mkdir(parents=True)
+    (dbench.folder / "lost.h5.checkpoints" / "4" / "manifest.json").write_text("{}")
+    dbench.run(spec, "out.h5")
+    for output, said in (("out.h5", "(it exists): give --overwrite, --resume"),
+                         ("file", "not a result file"), ("file/out.h5", "folder file"),
+                         (".", "it is a folder"), ("lost.h5", "there are checkpoints in lost.h5")):
+        done = dbench("check", spec, "--output", output, "--json")
+        [found] = [text for text in json.loads(done.stdout)["warnings"]
+                   if text.startswith("/output: a run would be refused now: ")]
+        assert said in found and f"warning: {found}" in done.stderr
+    several = json.loads(dbench("check", spec, dbench.spec(name="other.json"), "--json", "--output",
+                                "file").stdout)
+    assert all("folder file" in str(each["warnings"]) for each in several.values())
+    assert sorted(path.name for path in dbench.folder.iterdir()) == [
+        "file", "lost.h5.checkpoints", "other.json", "out.h5", "spec.json"]
+
+
+def test_check_warns_of_a_result_larger_than_the_disk(dbench):
+    long = {"replicas": 4096, "length": {"iterations": 2_000_000_000}}
+    found = warnings(dbench, **long, data={"type": "shapes", "train": 4096, "test": 16,
+                                           "batch_size": 1})
+    assert any("/output: the rows of the result file have" in text for text in found), found
+
+
+def test_the_json_of_check_has_every_warning(dbench):
+    spec = dbench.spec(implementation=None, replicas=64, algorithm="d2", graph="ring",
+                       allow_biased=True,
+                       data={"type": "shapes", "train": 256, "test": 64, "batch_size": 1})
+    done = dbench("check", spec, "--json", "--output", "results/biased", ranks=2)
+    found = json.loads(done.stdout)["warnings"]
+    lines = [line.split("warning: ")[1] for line in done.stderr.splitlines() if "warning: " in line]
+    assert found == lines
+    for said in ("/graph: ", "/length: the run is shorter", "/output: results/biased becomes"):
+        assert any(text.startswith(said) for text in found), said
+
+
 def test_a_schedule_that_the_run_ends_before_is_warned_about(dbench):
     found = warnings(dbench, length={"epochs": 2},
                      schedule={"type": "multistep", "milestones": [1, 50, 60],

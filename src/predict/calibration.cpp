@@ -130,6 +130,8 @@ std::map<int, Exchange> exchanges_with_several_of(const Reader& links) {
 std::string model_differences(const Json& then, const Json& now) {
     std::string text;
     const auto add = [&](const std::string& key) {
+        // Files of earlier versions do not say what a sample is.
+        if (key == "sample" && !then.contains(key)) return;
         const Json old = then.value(key, Json()), current = now.value(key, Json());
         if (old == current) return;
         text += (text.empty() ? "" : ", ") + key + ": measured with " + base::short_text(old) +

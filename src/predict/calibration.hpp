@@ -22,7 +22,9 @@ struct Subject {
     int cores = 1;       ///< CPU cores of a host.
     std::string device;  ///< As in a result file: "cpu", or the name of a GPU.
     int threads = 1;     ///< Per rank.
-    base::Json model;    ///< Resolved /model, with `parameters` and `batch` (samples per replica).
+    /// Resolved /model, with `parameters`, `batch` (samples per replica), `sample` (its shape) and
+    /// others.
+    base::Json model;
     std::string precision;  ///< /precision and /compute.
     std::string program;    ///< Version and commit.
 };

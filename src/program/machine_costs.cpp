@@ -349,6 +349,8 @@ predict::Subject subject_of(const PreparedRun& run, int threads) {
     const Json clipped = optimizer.value("clip_norm", Json());
     if (!clipped.is_null()) model["clip_norm"] = clipped;
     model["data"] = resolved.at("data").at("type");
+    const std::string sample = session.sample_shape();
+    if (!sample.empty()) model["sample"] = sample;
     const Json& batch = resolved.at("data").at("batch_size");
     if (batch.is_object() && batch.contains("tokens")) {
         model["batch"] = batch;

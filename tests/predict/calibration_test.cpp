@@ -117,6 +117,11 @@ TEST_CASE("Differences have a name") {
     CHECK(name_of([](Subject& s) { s.model["parameters"] = 11; }) == "model");
     CHECK(name_of([](Subject& s) { s.precision = "float64"; }) == "precision");
     CHECK(name_of([](Subject& s) { s.program = "0.2.0"; }) == "program");
+    Subject larger = measured, smaller = measured;
+    larger.model["sample"] = "3x64x64";
+    smaller.model["sample"] = "3x32x32";
+    CHECK(differences(smaller, larger).front().text.starts_with("sample: measured with"));
+    CHECK(differences(measured, larger).empty());  // a file of an earlier version
 }
 
 TEST_CASE("Quantiles, mean and variance of a distribution") {

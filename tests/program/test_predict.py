@@ -286,7 +286,7 @@ def test_without_a_calibration_it_measures_and_says_so(shared):
 def test_a_spec_from_a_pipe_is_read_once(dbench):
     spec = dbench.text(placement="node_major")
     found = calibrated(dbench, "/dev/stdin", "--overwrite", ranks=2, text=spec)
-    assert found["model"]["parameters"] == 30730
+    assert found["model"]["parameters"] == 30730 and found["model"]["sample"] == "3x32x32"
     prediction = predicted(dbench, "/dev/stdin", text=spec)
     assert prediction["graphs"][0]["name"] == "ring"
 
@@ -324,6 +324,19 @@ def test_a_calibration_of_something_else_is_refused_by_name(shared, change, name
     done = shared("predict", *words, "--accept-differences", "--json", "--iterations", 50)
     assert f"not measured with this run: {name} (" in done.stderr
     assert any(f"differs in {name}" in text for text in json.loads(done.stdout)["assumptions"])
+
+
+def test_a_calibration_of_other_windows_of_a_text_is_refused(dbench):
+    (dbench.folder / "text.txt").write_text("to be or not to be that is the question\n" * 200)
+    spec = dbench.spec(model={"type": "lstm", "hidden": 8}, implementation="C_complete", replicas=2,
+                       data={"type": "text", "path": "text.txt", "sequence": 5, "batch_size": 2})
+    costs = calibrated(dbench, spec)
+    assert costs["model"]["sample"] == "5"
+    longer = ("predict", spec, "--set", "data.sequence=10", "--calibration", "costs.json")
+    assert 'model (sample: measured with "5", now "10")' in dbench(*longer, expect=2).stderr
+    del costs["model"]["sample"]  # as earlier versions wrote it
+    (dbench.folder / "costs.json").write_text(json.dumps(costs))
+    dbench(*longer)
 
 
 def test_a_graph_with_other_keys_is_another_candidate(shared):

@@ -30,6 +30,14 @@ const Row& entry_of(const std::vector<Row>& table, const Json& spec) {
     return *base::find_entry(table, spec.at("type").get<std::string>());
 }
 
+std::string shape_text(const data::Dataset& set) {
+    std::string text;
+    for (const int64_t length : set.shape()) {
+        text += (text.empty() ? "" : "x") + std::to_string(length);
+    }
+    return text;
+}
+
 }  // namespace
 
 // Members are filled in stages: the constructor (what the spec names), connect (exchanges), prepare
@@ -321,17 +329,16 @@ const std::vector<base::InputDigest>& Session::model_digests() const {
 const std::vector<base::InputDigest>& Session::data_digests() const { return impl_->data.digests; }
 std::vector<std::pair<std::string, std::string>> Session::data_sizes() const {
     const data::DataSets& data = impl_->data;
-    std::string shape;
-    for (const int64_t length : data.train->shape()) {
-        if (!shape.empty()) shape += "x";
-        shape += std::to_string(length);
-    }
     const int64_t validation = data.validation ? data.validation->size() : 0;
     return {{"training samples", std::to_string(data.train->size())},
             {"validation samples", std::to_string(validation)},
             {"test samples", std::to_string(data.test->size())},
             {"classes", std::to_string(data.train->classes())},
-            {"shape of a sample", shape}};
+            {"shape of a sample", shape_text(*data.train)}};
+}
+std::string Session::sample_shape() const {
+    const data::Dataset& train = *impl_->data.train;
+    return train.ragged() ? "" : shape_text(train);
 }
 std::optional<data::Heterogeneity> Session::heterogeneity() const {
     return data::heterogeneity(*impl_->data.train, *impl_->partition, impl_->placement.replicas);

@@ -96,6 +96,8 @@ public:
     /// Returns the numbers of samples and the shape of a sample, by name; they follow from the
     /// data.
     std::vector<std::pair<std::string, std::string>> data_sizes() const;
+    /// Returns the shape of a sample, such as "3x32x32"; "" if samples differ in size.
+    std::string sample_shape() const;
     /// Measures how much the replicas' label distributions differ; nothing if the data has no
     /// labels.
     std::optional<data::Heterogeneity> heterogeneity() const;

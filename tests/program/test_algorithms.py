@@ -420,6 +420,8 @@ REFUSED = {
                               "/data/batch_size", "50"),
     "Jacobians half a link": ({**NTK, "algorithm": "ntk_dfl", "graph": "one_way_ring",
                                "allow_biased": True}, "/graph", "epidemic"),
+    "Jacobians half a link later": ({**NTK, "algorithm": "ntk_dfl", "allow_biased": True, "graph": [
+        {"type": "ring", "until": {"iterations": 2}}, "one_way_ring"]}, "/graph", "epidemic"),
     "uneven candidates": ({**NTK, "algorithm": {"type": "ntk_dfl", "steps": 12, "candidates": 5}},
                           "/algorithm/candidates", "4"),
     "nothing to clip": ({**NTK, "algorithm": "ntk_dfl",

@@ -30,6 +30,7 @@
 #include "arena/device/host_rows.hpp"
 #include "arena/device/memory.hpp"
 #include "base/error.hpp"
+#include "graphs/schedules/staged.hpp"
 
 namespace dbench::algorithms {
 namespace {
@@ -73,11 +74,9 @@ public:
           minibatch_(context.minibatch),
           steps_(spec.steps),
           candidates_(spec.candidates) {
-        constexpr int64_t kMaxCheckedRounds = 64;
-        const int64_t rounds = std::clamp<int64_t>(schedule_.period(), 1, kMaxCheckedRounds);
-        for (int64_t t = 0; t < rounds; ++t) {
-            for (int i = 0; i < schedule_.size(); ++i) neighbours(schedule_.at(t), i);
-        }
+        const graphs::StagedSchedule* staged = schedule_.staged();
+        for (size_t k = 0; staged && k < staged->graphs(); ++k) check_undirected(staged->graph(k));
+        if (!staged) check_undirected(schedule_);
     }
 
     void declare(arena::StateTable& state) override {
@@ -134,8 +133,17 @@ private:
         std::vector<std::vector<comm::UsedMessage>> received;
     };
 
+    /// Throws UserError if one of the graph's first rounds is directed.
+    static void check_undirected(const graphs::Schedule& graph) {
+        constexpr int64_t kMostRounds = 64;
+        const int64_t period = graph.period();
+        const int64_t rounds = period > 0 ? std::min(period, kMostRounds) : kMostRounds;
+        for (int64_t t = 0; t < rounds; ++t) {
+            for (int i = 0; i < graph.size(); ++i) neighbours(graph, graph.at(t), i);
+        }
+    }
     /// Returns the neighbours of replica i. Throws UserError if the graph is directed at i.
-    std::vector<int> neighbours(graphs::Round round, int i) const {
+    static std::vector<int> neighbours(const graphs::Schedule& graph, graphs::Round round, int i) {
         const auto peers = [&](const std::vector<graphs::Link>& links) {
             std::vector<int> out;
             for (const graphs::Link& link : links) {
@@ -143,8 +151,8 @@ private:
             }
             return out;
         };
-        std::vector<int> users = peers(schedule_.out(round, i));
-        if (users == peers(schedule_.in(round, i))) return users;
+        std::vector<int> users = peers(graph.out(round, i));
+        if (users == peers(graph.in(round, i))) return users;
         throw base::UserError(
             "/graph: replica " + std::to_string(i) +
             " receives from other replicas than it sends to (ntk_dfl requests Jacobians from the "
@@ -154,8 +162,8 @@ private:
     int64_t degree(const Step& step) const {
         size_t most = 0;
         for (int64_t i = 0; i < step.x.count; ++i) {
-            most =
-                std::max(most, neighbours(step.round, static_cast<int>(step.x.first + i)).size());
+            const auto replica = static_cast<int>(step.x.first + i);
+            most = std::max(most, neighbours(schedule_, step.round, replica).size());
         }
         return static_cast<int64_t>(most);
     }

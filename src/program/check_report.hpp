@@ -19,11 +19,10 @@ struct Planned {
     comm::Placement placement;
     train::Estimates estimates;
     std::optional<int64_t> activation_bytes;  ///< empty: not requested, or not known
-    /// Ranks on this host, if the run would be started as this command was; else 0.
-    int local_ranks = 0;
+    LocalRanks local;  ///< if the run would be started as this command was; else unknown
 
     std::vector<Hindrance> hindrances(const PreparedRun& s, const std::string& purpose) const {
-        return program::hindrances(purpose, s, placement, local_ranks);
+        return program::hindrances(purpose, s, placement, local);
     }
 };
 

@@ -26,7 +26,7 @@ namespace {
 Planned planned(comm::World& world, const PreparedRun& s, const RunArguments& arguments) {
     Planned found;
     found.placement = s.placement;
-    found.local_ranks = world.local_size();
+    found.local = local_ranks(world);
     if (arguments.ranks > 0) {
         if (world.size() > 1) {
             throw base::UserError("--ranks: " + std::to_string(world.size()) +
@@ -34,7 +34,7 @@ Planned planned(comm::World& world, const PreparedRun& s, const RunArguments& ar
                                   "are not: leave it out, or start one process");
         }
         found.placement.ranks = arguments.ranks;
-        found.local_ranks = 0;
+        found.local = {};
     }
     run_on_all_ranks(world, [&] {
         found.estimates = s.session->estimate(found.placement);

@@ -13,6 +13,15 @@ namespace dbench::program {
 /// Returns the names of all purposes: time, accuracy, bytes.
 const std::vector<std::string>& purposes();
 
+/// The ranks of this host.
+struct LocalRanks {
+    int ranks = 0;  ///< 0: unknown
+    int cores = 0;  ///< that these ranks may use together; 0: unknown
+};
+/// Counts the ranks of this host, and on rank 0 the cores that they may use: a launcher may have
+/// bound each rank to its own. Collective.
+LocalRanks local_ranks(comm::World& world);
+
 /// A reason why the run does not serve a purpose, and the change after which it does.
 struct Hindrance {
     std::string reason;
@@ -21,10 +30,9 @@ struct Hindrance {
 };
 
 /// Returns the reasons why a run on `placement` does not serve the purpose; empty if it does.
-/// `local_ranks` is the number of ranks on this host if the run has been started as it will be,
-/// else 0.
+/// `local` describes this host if the run has been started as it will be.
 std::vector<Hindrance> hindrances(const std::string& purpose, const PreparedRun& s,
-                                  const comm::Placement& placement, int local_ranks);
+                                  const comm::Placement& placement, const LocalRanks& local);
 
 /// Returns "yes", or "no: " and the reasons with their remedies.
 std::string purpose_text(const std::vector<Hindrance>& found);

@@ -2,9 +2,12 @@
 compared in, and what some keys and errors mean."""
 
 import json
+import os
+import subprocess
 
 import h5py
 import pytest
+from conftest import mpirun
 
 
 def checked(dbench, spec, *words, **more):
@@ -96,6 +99,33 @@ def test_a_purpose_names_what_would_permit_it(dbench):
     [found] = checked(dbench, targets)["comparisons"]["accuracy"]
     assert found["key"] == "/data"
     assert "--purpose" in dbench("check", spec, "--purpose", "speed", expect=2).stderr
+
+
+def test_rows_of_16_bits_are_not_added_by_the_library(dbench):
+    [found] = checked(dbench, dbench.spec(message="bfloat16"), "--ranks", 4)["comparisons"]["time"]
+    assert found["key"] == "/message"
+    remedy = 'set /message to "float32" and /reduction to "library"'
+    assert found["remedy"] == remedy
+    changes = ("--set", "message=float32", "--set", "reduction=library")
+    assert checked(dbench, dbench.spec(message="bfloat16"), *changes, "--ranks", 4)[
+        "comparisons"]["time"] == []
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one core")
+def test_the_cores_of_bound_ranks_are_added(dbench):
+    first, second = sorted(os.sched_getaffinity(0))[:2]
+    spec = dbench.spec(replicas=2, reduction="library")
+
+    def hindrances(cores):
+        bind = (f'[ "${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" = 0 ] && set {cores[0]} "$@" || '
+                f'set {cores[1]} "$@"; exec taskset -c "$@"')
+        done = subprocess.run([*mpirun(2), "sh", "-c", bind, "sh",
+                               *dbench.command("check", spec, "--json")], cwd=dbench.folder,
+                              env=dbench.environment, text=True, capture_output=True, check=True)
+        return json.loads(done.stdout)["comparisons"]["time"]
+
+    assert hindrances((first, second)) == []
+    assert "2 ranks on 1 cores" in hindrances((first, first))[0]["reason"]
 
 
 def test_the_convention_of_dirichlet_is_said(dbench):

@@ -125,7 +125,9 @@ DataSets load_data(const Json& spec, const DataContext& context) {
     const DataSpec common = DataSpec::section().read(spec);
     DataSets sets = load_samples(spec, common, context);
     const DataEntry* row = base::find_entry(data_table(), spec.at("type").get<std::string>());
-    sets.warnings = missing_class_warnings(sets, row->status == nullptr);
+    for (std::string& warning : missing_class_warnings(sets, row->status == nullptr)) {
+        sets.warnings.push_back(std::move(warning));
+    }
     if (common.batch_size.unit == BatchSize::Unit::tokens) {
         if (!sets.train->ragged()) {
             throw UserError(

@@ -49,7 +49,7 @@ std::vector<std::string> member_keys(const Family& family, const std::string& ty
     if (family.plural == "data") {
         for (const auto& p : data::DataSpec::section().parameters()) keys.push_back(p.name);
     }
-    if (family.plural == "graphs") keys.emplace_back("until");  // of an entry of a list
+    if (family.plural == "graphs") keys.emplace_back("until");  // An entry of a list has it.
     return keys;
 }
 

@@ -1,6 +1,7 @@
 // Data sets that are read from files: the tests write files to a temporary folder, damage them in
 // every way, and read them.
 
+#include <algorithm>
 #include <iostream>
 
 #include "catch.hpp"
@@ -322,6 +323,28 @@ TEST_CASE("fashion_mnist is found under its usual names") {
     CHECK(refused_spec("fashion_mnist", folder.path())
               .find("holds a wrong number of images (found 10000, expected 60000)") !=
           std::string::npos);
+}
+
+TEST_CASE("Fashion-MNIST in the place of MNIST is noticed by its labels") {
+    const Folder folder;
+    test::write_file(folder / "train-images-idx3-ubyte", idx_images(60000));
+    test::write_file(folder / "t10k-images-idx3-ubyte", idx_images(10000));
+    test::write_file(folder / "t10k-labels-idx1-ubyte", idx_labels(10000));
+    const auto warnings = [&](const std::string& type, const Bytes& first) {
+        Bytes labels = idx_labels(60000);
+        std::copy(first.begin(), first.end(), labels.begin() + 8);
+        test::write_file(folder / "train-labels-idx1-ubyte", labels);
+        const auto spec = R"({"type": ")" + type + R"(", "root": ")" + folder.path() + "\"}";
+        return data::load_data(data_spec(spec), {1, 1}).warnings;
+    };
+    const Bytes digits{5, 0, 4, 1, 9, 2, 1, 3, 1, 4}, clothes{9, 0, 0, 3, 0, 2, 7, 2, 5, 5};
+    CHECK(warnings("mnist", digits).empty());
+    CHECK(warnings("fashion_mnist", clothes).empty());
+    CHECK(warnings("mnist", clothes) ==
+          std::vector<std::string>{"/data/type: " + folder.path() +
+                                   " holds Fashion-MNIST, as its first labels show, and not MNIST: "
+                                   "choose fashion_mnist, or another /data/root"});
+    CHECK(warnings("fashion_mnist", digits).size() == 1);
 }
 
 TEST_CASE("published data sets have their published statistics") {

@@ -1,6 +1,7 @@
 // The data sets mnist (LeCun, Cortes, Burges) and fashion_mnist (Xiao, Rasul, Vollgraf 2017), which
 // have the same four IDX files under the same names.
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -18,6 +19,7 @@ struct Kind {
     std::vector<std::string> folders;  // Folders below the root that may hold the files.
     const char* source;
     Normalization published;
+    std::vector<uint16_t> first_labels;  // The training labels tell the sets apart.
 };
 
 const Kind& mnist() {
@@ -25,7 +27,8 @@ const Kind& mnist() {
                               "MNIST",
                               {"mnist", "MNIST/raw", ""},
                               "https://ossci-datasets.s3.amazonaws.com/mnist/",
-                              {{0.1307}, {0.3081}}};
+                              {{0.1307}, {0.3081}},
+                              {5, 0, 4, 1, 9, 2, 1, 3, 1, 4}};
     return kind;
 }
 
@@ -34,7 +37,8 @@ const Kind& fashion_mnist() {
                               "Fashion-MNIST",
                               {"fashion-mnist", "FashionMNIST/raw", ""},
                               "https://github.com/zalandoresearch/fashion-mnist",
-                              {{0.2860}, {0.3530}}};
+                              {{0.2860}, {0.3530}},
+                              {9, 0, 0, 3, 0, 2, 7, 2, 5, 5}};
     return kind;
 }
 
@@ -72,6 +76,17 @@ DataStatus mnist_status(const Kind& kind, const std::string& root) {
     return {kind.name, true, folder};
 }
 
+// Returns a warning if the training labels are those of the other set.
+std::vector<std::string> warnings_of_mnist(const Kind& kind, const std::string& folder,
+                                           const std::vector<uint16_t>& labels) {
+    const Kind& other = &kind == &mnist() ? fashion_mnist() : mnist();
+    const std::vector<uint16_t>& first = other.first_labels;
+    if (!std::equal(first.begin(), first.end(), labels.begin())) return {};
+    return {"/data/type: " + folder + " holds " + other.title +
+            ", as its first labels show, and not " + kind.title + ": choose " + other.name +
+            ", or another /data/root"};
+}
+
 std::shared_ptr<const Dataset> read_split_mnist(const Kind& kind, const std::string& folder,
                                                 const std::string& split, int64_t count,
                                                 const Normalization& normalization,
@@ -91,6 +106,7 @@ std::shared_ptr<const Dataset> read_split_mnist(const Kind& kind, const std::str
         sets.digests.emplace_back(names_of(split, k == 0 ? "images" : "labels").front(), digests[k],
                                   -1, k == 0 ? files.images : files.labels);
     }
+    if (split == "train") sets.warnings = warnings_of_mnist(kind, folder, images.labels);
     return image_set(std::move(images), 10, normalization);
 }
 

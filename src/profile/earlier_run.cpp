@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 
 #include "base/error.hpp"
+#include "profile/matrix_digest.hpp"
 #include "profile/superblock.hpp"
 
 namespace dbench::profile {
@@ -68,6 +70,54 @@ int64_t below(const h5::File& file, const std::string& name, int64_t end) {
     return std::lower_bound(values.begin(), values.end(), end) - values.begin();
 }
 
+/// Returns the digest of the entries [begin, end) of /graphs.
+uint64_t digest_of_entries(const h5::Dataset& edge, const h5::Dataset& weight, int64_t begin,
+                           int64_t end) {
+    constexpr auto kMost = static_cast<int64_t>(kSlab / sizeof(double));
+    MatrixDigest digest;
+    std::vector<int64_t> edges;
+    std::vector<double> weights;
+    for (int64_t at = begin; at < end; at += kMost) {
+        const int64_t count = std::min(kMost, end - at);
+        const auto row = static_cast<hsize_t>(at), rows = static_cast<hsize_t>(count);
+        edges.resize(2 * rows);
+        weights.resize(rows);
+        read_rows(edge, row, rows, H5T_NATIVE_INT64, edges.data());
+        read_rows(weight, row, rows, H5T_NATIVE_DOUBLE, weights.data());
+        for (size_t k = 0; k < rows; ++k) digest.add(edges[2 * k], edges[2 * k + 1], weights[k]);
+    }
+    return digest.value();
+}
+
+/// Returns the matrices that iterations used, whose rows of /graphs are `graph`. Rows are numbered
+/// in the order of their first use.
+std::vector<EarlierRun::Matrix> used_matrices(const h5::File& file,
+                                              const std::vector<int64_t>& graph) {
+    int64_t count = 0;
+    for (const int64_t row : graph) count = std::max(count, row + 1);
+    if (count == 0) return {};
+    const std::vector<int64_t> offset = integers(file, "graphs/offset");
+    const h5::Dataset edge = h5::open_dataset(file, "graphs/edge"),
+                      weight = h5::open_dataset(file, "graphs/weight"),
+                      rho = h5::open_dataset(file, "graphs/rho");
+    const std::vector<hsize_t> edges = extents(edge), weights = extents(weight);
+    if (std::ssize(offset) <= count || offset[0] != 0) fail_shape("graphs/offset");
+    if (edges.size() != 2 || edges[1] != 2) fail_shape("graphs/edge");
+    if (weights.size() != 1) fail_shape("graphs/weight");
+    const auto entries = static_cast<int64_t>(std::min(edges[0], weights[0]));
+    const std::vector<hsize_t> rows = extents(rho);
+    if (rows.size() != 1 || static_cast<int64_t>(rows[0]) < count) fail_shape("graphs/rho");
+    std::vector<double> values(static_cast<size_t>(count));
+    read_rows(rho, 0, values.size(), H5T_NATIVE_DOUBLE, values.data());
+    std::vector<EarlierRun::Matrix> matrices;
+    for (size_t m = 0; m < values.size(); ++m) {
+        const int64_t begin = offset[m], end = offset[m + 1];
+        if (begin > end || end > entries) fail_shape("graphs/offset");
+        matrices.push_back({end, digest_of_entries(edge, weight, begin, end), values[m]});
+    }
+    return matrices;
+}
+
 EarlierRun read_earlier_run(const h5::File& file, const std::string& path, int64_t first) {
     EarlierRun e;
     e.path = path;
@@ -83,6 +133,7 @@ EarlierRun read_earlier_run(const h5::File& file, const std::string& path, int64
     e.graph.resize(static_cast<size_t>(first));
     e.ranks = width(file, "iterations/step_time");
     e.replicas = width(file, "iterations/train_loss");
+    e.matrices = used_matrices(file, e.graph);
     e.profiled = below(file, "parameters/iteration", first);
     e.variance = below(file, "parameters/variance_iteration", first);
     // A start at iteration 0 evaluates the initial models again.

@@ -3,6 +3,7 @@
 // that begins with these rows; it replaces the old one once it is readable. Internal to this
 // module.
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
@@ -26,6 +27,12 @@ struct EarlierRun {
         std::string started, host, job, reason;
         int64_t ranks = 0, first_iteration = 0;
     };
+    /// A row of /graphs.
+    struct Matrix {
+        int64_t end = 0;      ///< Entries of this matrix and of those before it.
+        uint64_t digest = 0;  ///< The digest of its entries (matrix_digest.hpp).
+        double rho = 0;       ///< NaN if not known.
+    };
     std::string path, started;
     int64_t first = 0;  ///< Iterations that are kept; the run continues with this one.
     int64_t ranks = 0;  ///< The largest number of ranks so far.
@@ -34,6 +41,7 @@ struct EarlierRun {
     int64_t profiled = 0, variance = 0, evaluations = 0, events = 0, segments = 0;
     Segment last;
     std::vector<int64_t> graph;         ///< The row of /graphs of each kept iteration; -1: none.
+    std::vector<Matrix> matrices;       ///< The matrices that the kept iterations used.
     std::vector<int64_t> segment_ends;  ///< /segments/last_iteration.
     /// Kinds and texts of the events of iteration first - 1. A start records such events, too, and
     /// a repeated start would record them again.

@@ -65,7 +65,6 @@ struct Recorder::Impl {
     void create();
     void create_trace();
     std::optional<EarlierRun> earlier_run() const;
-    void replay_graphs(const EarlierRun& earlier);
     void flush();
     void complete_flush();
     void drain();
@@ -141,15 +140,14 @@ void Recorder::Impl::create() {
         graphs = std::make_unique<GraphLog>(options.schedule, options.certificate,
                                             options.certified, options.max_random_matrices);
         const std::optional<EarlierRun> earlier = earlier_run();
+        // The new file replaces the earlier one, and has its matrices if the replicas are the same.
+        if (earlier && earlier->replicas == placement.replicas) graphs->continue_from(*earlier);
         RunHead begin = head();
         if (earlier) begin.earlier = &*earlier;
         const bool has_rows = earlier && earlier->first > 0;
         begin.axes.ranks = std::max(begin.axes.ranks, has_rows ? earlier->ranks : 0);
         file = std::make_unique<RunFile>(begin);
-        if (earlier) {
-            replay_graphs(*earlier);
-            events_of_start = earlier->last_events;
-        }
+        if (earlier) events_of_start = earlier->last_events;
         if (options.first == 0) {
             remove_traces(options.path);
         } else {
@@ -172,15 +170,6 @@ void Recorder::Impl::create_trace() {
         obstacle = error.what();
     }
     world.agree(obstacle, true);
-}
-
-// The rows of /graphs follow from the schedule and the iterations that used it.
-void Recorder::Impl::replay_graphs(const EarlierRun& earlier) {
-    if (!options.schedule || earlier.replicas != placement.replicas) return;
-    for (int64_t t = 0; t < earlier.first; ++t) {
-        // Iterations with another number of replicas used matrices that are not kept.
-        if (earlier.graph[static_cast<size_t>(t)] >= 0) graphs->row(options.schedule->at(t), *file);
-    }
 }
 
 int64_t Recorder::Impl::next_interval(double seconds) const {

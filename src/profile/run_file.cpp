@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <iterator>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -90,9 +91,9 @@ void RunFile::create(const RunHead& head, const std::string& temporary) {
     write_head(head);
     h5::check(H5Fstart_swmr_write(file_), "open it for readers");
     // From here on only rows are added.
-    graph_offset["offset"].add(int64_t{0});
     if (head.earlier)
         copy_earlier_rows(*head.earlier, head.earlier->replicas != head.axes.replicas);
+    if (graph_offset.rows() == 0) graph_offset["offset"].add(int64_t{0});
     segments["started"].add(base::iso_time());
     segments["host"].add(head.ranks.front().host);
     segments["ranks"].add(static_cast<int64_t>(head.ranks.size()));
@@ -222,7 +223,8 @@ std::string RunFile::write_due(Commit what) {
 }
 
 /// Copies the earlier rows. If the number of replicas has changed, the values of single replicas
-/// and the matrices are unknown to this run and are written as missing.
+/// and the matrices are unknown to this run and are written as missing. Otherwise the earlier
+/// matrices are copied: this run's schedule may have other ones, if the data have changed.
 void RunFile::copy_earlier_rows(const EarlierRun& earlier, bool other_replicas) {
     const h5::File from = open_for_reading(earlier.path);
     const auto copy = [&](Table& table, const std::string& group, int64_t rows) {
@@ -252,6 +254,12 @@ void RunFile::copy_earlier_rows(const EarlierRun& earlier, bool other_replicas) 
     copy(evaluations, "evaluations", earlier.evaluations);
     copy(events, "events", earlier.events);
     copy(segments, "segments", earlier.segments - 1);
+    if (!other_replicas && !earlier.matrices.empty()) {
+        const int64_t matrices = std::ssize(earlier.matrices);
+        copy(edges, "graphs", earlier.matrices.back().end);
+        copy(graphs, "graphs", matrices);
+        copy(graph_offset, "graphs", matrices + 1);
+    }
     const EarlierRun::Segment& last = earlier.last;
     segments["started"].add(last.started);
     segments["host"].add(last.host);

@@ -17,19 +17,38 @@ SyntheticRun in(const Folder& folder) {
     return run;
 }
 
-/// Records iterations [first, end) as a start that is stopped; first > 0 continues the file.
-void record_part(SyntheticRun run, int64_t replicas, int64_t first, int64_t end) {
+/// Records iterations [first, end) as a start that uses `schedule`; first > 0 continues the file.
+void record_start(SyntheticRun run, const graphs::Schedule& schedule, int64_t first, int64_t end,
+                  const std::string& status = "preempted") {
     comm::World world{comm::alone()};
-    const ShiftSchedule schedule(static_cast<int>(replicas), 3);
-    run.replicas = replicas;
+    run.replicas = schedule.size();
     run.schedule = &schedule;
     RecorderOptions options = run.options();
     options.first = first;
     options.overwrite = options.continued = first > 0;
-    Recorder recorder(world, {replicas, 1}, options);
-    for (int64_t t = first; t < end; ++t) recorder.iteration(run.record(t, 0, replicas, 0));
-    recorder.finish("preempted");
+    Recorder recorder(world, {run.replicas, 1}, options);
+    for (int64_t t = first; t < end; ++t) recorder.iteration(run.record(t, 0, run.replicas, 0));
+    recorder.finish(status);
 }
+
+/// Records iterations [first, end) as a start that is stopped; first > 0 continues the file.
+void record_part(const SyntheticRun& run, int64_t replicas, int64_t first, int64_t end) {
+    record_start(run, ShiftSchedule(static_cast<int>(replicas), 3), first, end);
+}
+
+/// Uses ShiftSchedule's matrix `before` until iteration `change`, and its matrix `after` from then
+/// on.
+class PlannedSchedule final : public ShiftSchedule {
+public:
+    PlannedSchedule(int64_t change, uint64_t before, uint64_t after)
+        : ShiftSchedule(5, 4), change_(change), before_(before), after_(after) {}
+    graphs::Round at(int64_t t) const override { return {t < change_ ? before_ : after_, true}; }
+    graphs::Round certified() const override { return {0, true}; }
+
+private:
+    int64_t change_;
+    uint64_t before_, after_;
+};
 
 }  // namespace
 
@@ -207,6 +226,53 @@ TEST_CASE("After a change of replicas, a second resumption numbers matrices as t
     const ResultReader file(run.path);
     CHECK(file.numbers("/iterations/graph") == rows);
     CHECK(file.shape("/graphs/offset") == Shape{4});
+}
+
+TEST_CASE("A resumed run keeps the matrices of earlier iterations if the plan has changed") {
+    const Folder folder;
+    const SyntheticRun run = in(folder);
+    record_start(run, PlannedSchedule(4, 0, 1), 0, 10);
+    const std::vector<double> edges_before = ResultReader(run.path).numbers("/graphs/edge");
+    const PlannedSchedule changed(10, 2, 0);
+    record_start(run, changed, 8, 12);
+    // The second start has matrix 2 first, as a new row, and then matrix 0, which has a row.
+    std::vector<double> rows{0, 0, 0, -1, 1, 1, 1, 1, 2, 2, 0, 0};
+    {
+        const ResultReader file(run.path);
+        CHECK(file.numbers("/iterations/graph") == rows);
+        CHECK(file.numbers("/graphs/offset") == std::vector<double>{0, 10, 20, 30});
+        const std::vector<double> edges = file.numbers("/graphs/edge");
+        REQUIRE(edges.size() == 60);
+        CHECK(std::vector<double>(edges.begin(), edges.begin() + 40) == edges_before);
+        // In matrix 2, replica 0 receives from replica 3.
+        CHECK(std::vector<double>(edges.begin() + 40, edges.begin() + 44) ==
+              std::vector<double>{0, 0, 0, 3});
+        CHECK(file.numbers("/graphs/weight").size() == 30);
+        CHECK(file.numbers("/graphs/degree") == std::vector<double>{1, 1, 1});
+    }
+    record_start(run, changed, 12, 20, "complete");
+    rows.resize(20, 0);
+    const ResultReader file(run.path);
+    CHECK(file.numbers("/iterations/graph") == rows);
+    CHECK(file.numbers("/graphs/offset") == std::vector<double>{0, 10, 20, 30});
+    const std::vector<double> rho = file.numbers("/graphs/rho");
+    REQUIRE(rho.size() == 3);
+    CHECK(rho[0] == 0.75);      // From the certificate.
+    CHECK(std::isnan(rho[1]));  // The changed plan has no such matrix.
+}
+
+TEST_CASE("A limit of matrices that do not repeat holds over restarts") {
+    const Folder folder;
+    SyntheticRun run = in(folder);
+    run.graphs = 4;
+    const ShiftSchedule schedule(5, 0);
+    record_start(run, schedule, 0, 2);
+    record_start(run, schedule, 2, 20, "complete");
+    const ResultReader file(run.path);
+    const std::vector<double> graph = file.numbers("/iterations/graph");
+    CHECK(std::vector<double>(graph.begin(), graph.begin() + 7) ==
+          std::vector<double>{0, 1, 2, -1, 3, -1, -1});
+    CHECK(file.shape("/graphs/rho") == Shape{4});
 }
 
 TEST_CASE("No segment ends after the iterations that the run kept") {

@@ -239,6 +239,32 @@ def test_changed_data_are_accepted_and_recorded_on_request(dbench):
     assert "was completed" in dbench(*words, expect=2).stderr
 
 
+def test_accepted_data_that_change_the_plan_keep_the_earlier_matrices(dbench):
+    """The list changes its graph after half an epoch. With more data this is after the run's end,
+    so iterations before the resumption would have had another graph."""
+    def matrices():
+        with h5py.File(dbench.folder / "out.h5") as file:
+            offset, edge = file["graphs/offset"][:], file["graphs/edge"][:]
+            edges = [edge[a:b].tolist() for a, b in zip(offset[:-1], offset[1:])]
+            return [edges[row] for row in file["iterations/graph"][:]]
+
+    arrays(dbench.folder)   # 16 samples: 4 replicas need 2 iterations for an epoch
+    graph = [{"type": "ring", "until": {"epochs": 0.5}}, {"type": "complete"}]
+    spec = dbench.spec({**NPZ, **GRAPH}, **SLOW, graph=graph)
+    stopped(dbench, spec)
+    before = matrices()
+    with np.load(dbench.folder / "own.npz") as old:
+        more = {name: np.concatenate([old[name]] * 100) for name in ("x_train", "y_train")}
+        np.savez(dbench.folder / "own.npz", **{**old, **more})
+    dbench("run", spec, "--output", "out.h5", "--resume", "--accept-changed-data")
+    with h5py.File(dbench.folder / "out.h5") as file:
+        first = int(file["segments/first_iteration"][1])
+        assert len(file["graphs/degree"]) == 2
+    ring, complete = before[:2]
+    assert ring != complete
+    assert matrices() == [ring] + [complete] * (first - 1) + [ring] * (60 - first)
+
+
 def change_checkpoint(dbench, change):
     """Leave only the newest checkpoint, with its manifest as `change` changes it."""
     manifest = max((dbench.folder / "out.h5.checkpoints").glob("*/manifest.json"),

@@ -117,7 +117,8 @@ void wait(const Wait& wait) {
         last_check = now;
         wait.check_failures();
         const bool stopping = stop_deadline_passed(start, now);
-        if ((!stopping && now - start <= wait.deadline) || wait.done()) continue;
+        const double since = wait.last_progress ? std::max(start, wait.last_progress()) : start;
+        if ((!stopping && now - since <= wait.deadline) || wait.done()) continue;
         const StallDiagnosis diagnosis =
             wait.diagnose_stall ? wait.diagnose_stall() : default_diagnosis(wait.awaited_ranks());
         if (wait.done()) return;

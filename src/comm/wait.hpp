@@ -63,9 +63,12 @@ struct Wait {
     std::function<std::vector<int>()> awaited_ranks;
     /// Throws PeerFailure if another rank failed. Called at intervals.
     std::function<void()> check_failures;
-    double deadline;  ///< Seconds from the start of the wait until it fails.
+    double deadline;  ///< Seconds from the start of the wait until it fails; see last_progress.
     /// Finds the cause after the deadline. Null: the cause is `awaited_ranks`.
     std::function<StallDiagnosis()> diagnose_stall = nullptr;
+    /// Returns the time of the last sign that another rank makes progress in long work: the
+    /// deadline begins there, if that is after the start. Null: there are no such signs.
+    std::function<double()> last_progress = nullptr;
 };
 
 /// Polls until `done` returns true. Throws Stalled after the deadline, or if a signal asked to stop

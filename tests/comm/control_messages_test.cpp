@@ -59,6 +59,16 @@ TEST_CASE("A failure message that is too long is truncated") {
     CHECK(ranks[0].take()->text == std::string(ControlTransport::kLongestControlMessage - 1, 'x'));
 }
 
+TEST_CASE("All other ranks learn that a rank makes progress") {
+    Ranks ranks(3);
+    const double start = base::now();
+    ranks[1].tell_progress();
+    for (int rank = 0; rank < 3; ++rank) {
+        CHECK_FALSE(ranks[rank].take());
+        CHECK((ranks[rank].last_progress() >= start) == (rank != 1));
+    }
+}
+
 TEST_CASE("In a chain of waiting ranks, the diagnosis names the rank at its end") {
     Ranks ranks(4);
     const Owing of_one = owes(1), of_two = owes(2);

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <time.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <numeric>
@@ -60,6 +61,16 @@ TEST_CASE("A wait ends at its deadline and names its purpose and the awaited ran
         CHECK_THAT(error.what(), Catch::Matchers::ContainsSubstring("a test stalled") &&
                                      Catch::Matchers::ContainsSubstring("ranks 3, 5"));
     }
+}
+
+TEST_CASE("The deadline of a wait begins with the last progress of another rank") {
+    const double start = base::now();
+    Wait waiting = wait_for([] { return false; }, 0.1);
+    waiting.last_progress = [&] { return std::min(base::now(), start + 0.5); };
+    CHECK_THROWS_AS(wait(waiting), Stalled);
+    CHECK(base::now() - start > 0.6);
+    waiting.last_progress = [] { return 0.0; };  // before the start
+    CHECK_THROWS_AS(wait(waiting), Stalled);
 }
 
 TEST_CASE("A wait ends when another rank has failed") {

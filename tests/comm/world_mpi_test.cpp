@@ -5,6 +5,7 @@
 #include "comm/collective_checks.hpp"
 #include "comm/environment.hpp"
 #include "comm/mixing_checks.hpp"
+#include "comm/world/long_work.hpp"
 
 namespace {
 
@@ -95,6 +96,19 @@ TEST_CASE("A sleeping rank is named") {
             world.report_failure(error.what());
         }
     }
+}
+
+TEST_CASE("Ranks wait beyond the deadline for long work") {
+    const Environment timeout("DBENCH_TIMEOUT", "0.5");
+    World world{launch()};
+    if (world.rank() == world.size() - 1) {
+        LongWork work(world);
+        for (int part = 0; part < 30; ++part) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+            work.progressed();
+        }
+    }
+    world.barrier();
 }
 
 TEST_CASE("Rank 0 notices a failed rank at once, even during an exchange") {

@@ -5,6 +5,7 @@
 #include "catch.hpp"
 #include "comm/collective_checks.hpp"
 #include "comm/environment.hpp"
+#include "comm/world/long_work.hpp"
 
 namespace dbench::comm::tests {
 namespace {
@@ -119,6 +120,62 @@ TEST_CASE("A wait that exceeds its deadline names its purpose and the awaited ra
     });
     CHECK_THAT(outcome[0], Catch::Matchers::ContainsSubstring("barrier") &&
                                Catch::Matchers::ContainsSubstring("rank 2 within 0.2"));
+}
+
+TEST_CASE("Ranks wait beyond the deadline for a rank whose long work makes progress") {
+    const Environment timeout("DBENCH_TIMEOUT", "0.5");
+    const auto outcome = play(3, [](World& world) -> std::string {
+        if (world.rank() == 2) {  // for longer than the deadline and the time to answer questions
+            LongWork work(world);
+            for (int part = 0; part < 60; ++part) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(50));
+                work.progressed();
+            }
+        }
+        world.barrier();
+        return "";
+    });
+    CHECK(outcome == std::vector<std::string>(3, ""));
+}
+
+TEST_CASE("A rank that hangs in its long work is named") {
+    const Environment timeout("DBENCH_TIMEOUT", "0.5");
+    const auto outcome = play(3, [](World& world) -> std::string {
+        if (world.rank() == 2) {
+            LongWork work(world);
+            for (int part = 0; part < 20; ++part) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(50));
+                work.progressed();
+            }
+            std::this_thread::sleep_for(std::chrono::seconds(4));
+            world.report_failure("overslept");
+            return "";
+        }
+        try {
+            world.barrier();
+        } catch (const Stalled& error) {
+            return error.what();
+        }
+        return "no error";
+    });
+    CHECK_THAT(outcome[0], Catch::Matchers::ContainsSubstring("no answer from rank 2 within 0.5"));
+}
+
+TEST_CASE("A rank that makes progress in long work notices a failure") {
+    const auto outcome = play(2, [](World& world) -> std::string {
+        if (world.rank() == 1) {
+            world.report_failure("its memory is full");
+            return "";
+        }
+        LongWork work(world);
+        try {
+            for (const double start = base::now(); base::now() - start < 20;) work.progressed();
+        } catch (const PeerFailure& error) {
+            return error.what();
+        }
+        return "no error";
+    });
+    CHECK(outcome[0] == "rank 1 failed: its memory is full");
 }
 
 TEST_CASE("Rank 0 notices a failure in every kind of wait") {

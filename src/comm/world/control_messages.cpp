@@ -13,7 +13,7 @@ namespace {
 constexpr double kAnswerSeconds = 2;  // seconds without an answer after which no question is sent
 constexpr size_t kMostLinks = 8;      // links of the chain that an error names
 /// The first byte of a message is its kind.
-constexpr char kFailure = 'F', kQuestion = '?', kWaits = 'w', kComputes = 'c';
+constexpr char kFailure = 'F', kQuestion = '?', kWaits = 'w', kComputes = 'c', kProgress = 'p';
 
 /// Returns "3,5,": as many ranks as fit in a control message.
 std::string numbers(const std::vector<int>& ranks) {
@@ -55,6 +55,7 @@ std::optional<ControlMessage> ControlMessages::take() {
         message->text.erase(0, 1);
         if (kind == kFailure) return message;
         if (kind == kQuestion) answer(message->rank);
+        if (kind == kProgress) last_progress_ = base::now();
         if (kind == kWaits || kind == kComputes) {
             answers_[message->rank] = {kind == kWaits, parse_numbers(message->text)};
         }
@@ -145,6 +146,12 @@ StallDiagnosis ControlMessages::diagnosis(const std::set<int>& asked) const {
         diagnosis.chain += "; and so do " + std::to_string(links - kMostLinks) + " others";
     }
     return diagnosis;
+}
+
+void ControlMessages::tell_progress() {
+    for (int other = 0; other < size_; ++other) {
+        if (other != rank_) send(other, std::string(1, kProgress));
+    }
 }
 
 void ControlMessages::report_failure(const std::string& message, double seconds) {

@@ -1,7 +1,7 @@
 #pragma once  // Private to comm/world.
 // Control messages between ranks, independent of all row messages. They report that a rank has
-// failed, and they find out which rank waits for which when a wait exceeds its deadline. Internal
-// to this module.
+// failed or makes progress in long work, and they find out which rank waits for which when a wait
+// exceeds its deadline. Internal to this module.
 
 #include <functional>
 #include <list>
@@ -46,6 +46,11 @@ public:
     StallDiagnosis diagnose_stall(const std::function<bool()>& done,
                                   const std::function<void()>& check);
 
+    /// Tells all other ranks that this rank makes progress in work for which they may wait.
+    void tell_progress();
+    /// Returns the time at which `take` last read such a message; 0 if it has read none.
+    double last_progress() const { return last_progress_; }
+
     /// Reports this rank's failure to rank 0 and stays for `seconds` to deliver the report. If
     /// other ranks caused the failure, also answers questions meanwhile.
     void report_failure(const std::string& message, double seconds);
@@ -80,6 +85,7 @@ private:
     std::map<int, Answer> answers_;
     /// The awaited ranks of a wait that exceeded its deadline.
     std::optional<std::vector<int>> stalled_on_;
+    double last_progress_ = 0;
     std::list<Sent> sent_;
 };
 

@@ -268,9 +268,14 @@ void World::Impl::wait(const std::string& what, const std::function<bool()>& don
     const double begin = base::now();
     const auto check = [this] { check_failures(); };
     const auto diagnose_stall = [&] { return control_messages.diagnose_stall(done, check); };
+    // A shorter limit, such as that after a failure, holds whatever the other ranks do.
+    const auto last_progress = [&] {
+        return limit < deadline ? begin : control_messages.last_progress();
+    };
     try {
         comm::wait({what, done_or_noted, awaited_ranks, check, limit,
-                    size() > 1 ? std::function<StallDiagnosis()>(diagnose_stall) : nullptr});
+                    size() > 1 ? std::function<StallDiagnosis()>(diagnose_stall) : nullptr,
+                    last_progress});
     } catch (const Stalled&) {
         failed = true;
         throw;

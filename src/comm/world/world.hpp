@@ -4,7 +4,8 @@
 //
 // This folder waits for other ranks and detects failures. World offers small collectives for
 // set-up. control_messages.hpp reports failures and finds out which rank holds up a wait.
-// engine.hpp moves operations in flight on the progress thread.
+// long_work.hpp lets ranks wait for another rank's long work. engine.hpp moves operations in flight
+// on the progress thread.
 // common_clock.hpp compares the clocks of ranks; exchange_trace.hpp adds exchanges to the trace.
 // collective.hpp and background_collective.hpp implement the collectives. link_speed.hpp measures
 // the network.

@@ -10,6 +10,7 @@
 #include "base/file.hpp"
 #include "base/framing.hpp"
 #include "base/input_file.hpp"
+#include "comm/world/long_work.hpp"
 #include "train/evaluation/dealt_batches.hpp"
 #include "train/evaluation/mean_model.hpp"
 #include "train/models/model.hpp"
@@ -133,7 +134,8 @@ struct Evaluator::Impl {
 
     // Returns the sums of each evaluated local replica; on rank 0 those of all ranks, in plan
     // order.
-    std::vector<Sums> local_scores(const arena::Rows& x, const data::Dataset& set) {
+    std::vector<Sums> local_scores(const arena::Rows& x, const data::Dataset& set,
+                                   comm::LongWork& work) {
         std::string packed;
         for (const int64_t replica : plan.replicas) {
             const int64_t local = replica - x.first;
@@ -147,6 +149,7 @@ struct Evaluator::Impl {
             for (int64_t b = 0; b < batch_count(set); ++b) {
                 const Sums more = score(weights, set, b);
                 for (size_t k = 0; k < sums.size(); ++k) sums[k] += more[k];
+                work.progressed();
             }
             packed += base::bytes_of(sums);
         }
@@ -167,12 +170,14 @@ struct Evaluator::Impl {
 
     // Returns the mean model's sums: the readers share the batches; rank 0 adds their sums in batch
     // order.
-    Sums mean_score(Weights weights, const data::Dataset& set, const std::string& file) {
+    Sums mean_score(Weights weights, const data::Dataset& set, const std::string& file,
+                    comm::LongWork& work) {
         std::string packed, texts;
         const int ranks = readers();
         weights.carried = initial_state(set);
         for (int64_t b = world.rank(); world.rank() < ranks && b < batch_count(set); b += ranks) {
             packed += base::bytes_of(score(weights, set, b, &texts));
+            work.progressed();
         }
         if (plan.writes_texts()) write_texts(world.gather(texts), set, file);
         const auto parts = world.gather(packed);
@@ -201,10 +206,10 @@ struct Evaluator::Impl {
 
     // `file` is the file for the mean model's texts.
     void scores(const arena::Rows& x, const Weights& mean_weights, const data::Dataset& set,
-                const std::string& file, algorithms::Scores& out) {
+                const std::string& file, comm::LongWork& work, algorithms::Scores& out) {
         const auto terms = static_cast<double>(data::terms(set));
-        const std::vector<Sums> local = local_scores(x, set);
-        const Sums mean_sums = mean_score(mean_weights, set, file);
+        const std::vector<Sums> local = local_scores(x, set, work);
+        const Sums mean_sums = mean_score(mean_weights, set, file, work);
         for (const Sums& sums : local) {
             out.local_loss.push_back(sums[0] / terms);
             out.local_accuracy.push_back(sums[1] / terms);
@@ -239,9 +244,11 @@ void Evaluator::evaluate(arena::Rows x, algorithms::EvaluationRecord& record) {
                                                                             impl_->plan.batch_size)
                                                  : impl_->mean.pooled(x);
     const std::string end = std::to_string(record.iteration) + ".txt";
-    impl_->scores(x, mean, *impl_->data.test, "test-" + end, record.test);
+    // Ranks with fewer local models wait for the others.
+    comm::LongWork work(impl_->world);
+    impl_->scores(x, mean, *impl_->data.test, "test-" + end, work, record.test);
     if (!impl_->data.validation) return;
-    impl_->scores(x, mean, *impl_->data.validation, "validation-" + end, record.validation);
+    impl_->scores(x, mean, *impl_->data.validation, "validation-" + end, work, record.validation);
 }
 
 }  // namespace dbench::train

@@ -48,6 +48,11 @@ MIXED = [
     for model, shape, classes in (({"type": "mlp"}, [1, 28, 28], 10),
                                   ({"type": "resnet20"}, [3, 16, 16], 10),
                                   ({"type": "densenet", "depth": 22, "growth": 6}, [3, 16, 16], 10),
+                                  ({"type": "lenet"}, [1, 28, 28], 10),
+                                  ({"type": "lenet", "norm": "group"}, [3, 32, 32], 10),
+                                  ({"type": "vgg11", "width": 16, "dropout": 0}, [3, 32, 32], 10),
+                                  ({"type": "vgg11", "width": 16, "norm": "group"}, [3, 32, 32],
+                                   10),
                                   ({"type": "lstm", "hidden": 20, "dropout": 0}, [12], 60))]
 
 
@@ -107,7 +112,7 @@ def test_mixed_precision_is_autocast(tmp_path):
         module = MODELS[spec["model"]["type"]](spec["input_shape"], spec["classes"], **options)
         module.train().load_state_dict(run.group("initial"), strict=False)
         inputs = run["0/inputs"]
-        if spec["model"]["type"] in DEEP:
+        if spec["model"]["type"] in (*DEEP, "lenet", "vgg11"):
             inputs = inputs.contiguous(memory_format=torch.channels_last)
         with torch.autocast("cpu", torch.bfloat16):
             output = module(inputs)

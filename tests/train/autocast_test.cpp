@@ -6,6 +6,7 @@
 
 #include "catch.hpp"
 #include "model_fixture.hpp"
+#include "train/models/layers/layers.hpp"
 
 using namespace dbench;
 using namespace dbench::train;
@@ -37,6 +38,8 @@ TEST_CASE("A step under autocast agrees with the float32 step to a few digits, a
         {R"("least_squares")", {{13}, 0}},
         {R"({"type": "mlp", "hidden": [11, 9]})", {{2, 3, 3}, 5}},
         {R"({"type": "cnn", "width": 3})", {{3, 9, 11}, 4}},
+        {R"("lenet")", {{1, 16, 18}, 5}},
+        {R"({"type": "vgg11", "width": 8, "dropout": 0})", {{3, 32, 32}, 5}},
         {R"("resnet20")", {{3, 9, 8}, 10}},
         {R"({"type": "wide_resnet", "depth": 10, "widen": 1})", {{3, 9, 8}, 10}},
         {R"({"type": "densenet", "depth": 10, "growth": 4})", {{3, 8, 8}, 10}},
@@ -66,6 +69,31 @@ TEST_CASE("A step under autocast agrees with the float32 step to a few digits, a
         CHECK(torch::allclose(at.buffers[k], same.buffers[k], 0.05, 0.02));
     }
     CHECK_FALSE(at::autocast::is_autocast_enabled(at::kCPU));
+}
+
+TEST_CASE("A convolution with bias is rounded under autocast, as torch.nn.Conv2d is") {
+    Declaration declaration;
+    const BiasedConv2d layer(declaration, "conv", {.in = 3, .out = 4}, uniform(0.5));
+    torch::manual_seed(3);
+    Weights weights;
+    for (const ParameterInfo& info : declaration.parameters) {
+        torch::Tensor tensor = torch::zeros(info.shape);
+        info.initialise(tensor);
+        weights.parameters.push_back(tensor);
+    }
+    const torch::Tensor x = torch::randn({2, 3, 6, 5}).contiguous(at::MemoryFormat::ChannelsLast);
+    const torch::Tensor plain = layer(weights, x);
+    CHECK(plain.scalar_type() == torch::kFloat32);
+    at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
+    at::autocast::set_autocast_enabled(at::kCPU, true);
+    const torch::Tensor rounded = layer(weights, x);
+    const torch::Tensor expected =
+        torch::conv2d(x, weights.parameters[0], weights.parameters[1], 1, 1);
+    at::autocast::clear_cache();
+    at::autocast::set_autocast_enabled(at::kCPU, false);
+    CHECK(rounded.scalar_type() == torch::kBFloat16);
+    CHECK(torch::equal(rounded, expected));
+    CHECK(torch::allclose(rounded.to(torch::kFloat32), plain, 0.05, 0.05));
 }
 
 TEST_CASE("Autocast rounds the weights again in each pass") {

@@ -1,5 +1,7 @@
 #include "train/models/layers/layers.hpp"
 
+#include <ATen/autocast_mode.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -98,19 +100,31 @@ Conv2d::Conv2d(Declaration& d, const std::string& name, const Options& o)
 }
 
 torch::Tensor Conv2d::operator()(const Weights& weights, const torch::Tensor& x) const {
+    return convolved(weights, x, std::nullopt);
+}
+
+torch::Tensor Conv2d::with_bias(const Weights& weights, const torch::Tensor& x,
+                                const torch::Tensor& bias) const {
+    return convolved(weights, x, bias);
+}
+
+torch::Tensor Conv2d::convolved(const Weights& weights, const torch::Tensor& x,
+                                const std::optional<torch::Tensor>& bias) const {
     const torch::Tensor& weight = weights.parameters[weight_];
     DBENCH_EXPECT(weight.size(2) == kernel_ && weight.size(3) == kernel_);
     const Convolution2d shape{
         .stride = {stride_, stride_}, .padding = {padding_, padding_}, .groups = groups_};
-    if (is_product(x, weight, shape)) {
+    if (!bias && is_product(x, weight, shape)) {
         return convolution_product(x, weight, std::nullopt, shape, gradient_of(weights, weight_));
     }
     if (all_replicas(weight, x)) {
         const GroupedReplicas all(x);
-        return all.back(torch::conv2d(all.images(), GroupedReplicas::weights(weight), {}, stride_,
-                                      padding_, 1, groups_ * all.replicas()));
+        std::optional<torch::Tensor> of_all;
+        if (bias) of_all = GroupedReplicas::weights(*bias);
+        return all.back(torch::conv2d(all.images(), GroupedReplicas::weights(weight), of_all,
+                                      stride_, padding_, 1, groups_ * all.replicas()));
     }
-    return torch::conv2d(x, weight, {}, stride_, padding_, 1, groups_);
+    return torch::conv2d(x, weight, bias, stride_, padding_, 1, groups_);
 }
 
 BiasedConv2d::BiasedConv2d(Declaration& d, const std::string& name, const Conv2d::Options& options,
@@ -119,7 +133,12 @@ BiasedConv2d::BiasedConv2d(Declaration& d, const std::string& name, const Conv2d
       bias_(d.parameter({member(name, "bias"), {options.out}, TensorKind::bias, bias})) {}
 
 torch::Tensor BiasedConv2d::operator()(const Weights& weights, const torch::Tensor& x) const {
-    return conv_(weights, x) + weights.parameters[bias_].view({1, -1, 1, 1});
+    const torch::Tensor& bias = weights.parameters[bias_];
+    // Under autocast a sum with a float32 bias would be float32, and so would the next layers be.
+    if (at::autocast::is_autocast_enabled(x.device().type())) {
+        return conv_.with_bias(weights, x, bias);
+    }
+    return conv_(weights, x) + bias.view({1, -1, 1, 1});
 }
 
 GroupNorm::GroupNorm(Declaration& d, const std::string& name, int64_t groups, int64_t channels)

@@ -3,6 +3,7 @@
 // serves all replicas and its forward reads like that of a torch module. Names, order and initial
 // distributions of the tensors are those of torch.nn.
 
+#include <optional>
 #include <string>
 
 #include "train/models/layers/initial.hpp"
@@ -46,13 +47,21 @@ public:
     };
     Conv2d(Declaration& declaration, const std::string& name, const Options& options);
     torch::Tensor operator()(const Weights& weights, const torch::Tensor& x) const;
+    /// Adds a bias (out) to each pixel, before the result is rounded to the type of the output.
+    torch::Tensor with_bias(const Weights& weights, const torch::Tensor& x,
+                            const torch::Tensor& bias) const;
 
 private:
+    torch::Tensor convolved(const Weights& weights, const torch::Tensor& x,
+                            const std::optional<torch::Tensor>& bias) const;
+
     int weight_;
     int64_t kernel_, stride_, padding_, groups_;
 };
 
-/// A convolution with a bias, as torch.nn.Conv2d: its weight and its bias, in this order.
+/// A convolution with a bias, as torch.nn.Conv2d: its weight and its bias, in this order. Under
+/// autocast its bits are those of torch.nn.Conv2d. Otherwise the bias is added to the convolution's
+/// result.
 class BiasedConv2d {
 public:
     /// `bias`: the bias' initial distribution.

@@ -144,6 +144,13 @@ TEST_CASE("Models refuse unsuitable data with a remedy") {
     CHECK_THAT(refusal(R"({"type": "vgg11", "width": 12})", kColour),
                ContainsSubstring("not a multiple of 8") && ContainsSubstring("use 16"));
     CHECK_THAT(refusal(R"("vgg11")", {{3, 64, 32}, 10}), ContainsSubstring("32 to 63 pixels"));
+    CHECK_THAT(refusal(R"({"type": "vgg11", "norm": "group", "dropout": 0.2})", kColour),
+               ContainsSubstring("/model/dropout") && ContainsSubstring("has no dropout"));
+    for (const char* dropout : {"0", "0.5"}) {  // none, and the default of a resolved spec
+        CHECK(refusal(
+                  R"({"type": "vgg11", "norm": "group", "dropout": )" + std::string(dropout) + "}",
+                  kColour) == "accepted");
+    }
     CHECK_THAT(refusal(R"({"type": "cnn", "width": 0})", kGrey), ContainsSubstring("/model/width"));
     CHECK_THAT(refusal(R"("resnet21")", kColour), ContainsSubstring("resnet20"));
     CHECK_THAT(refusal(R"("resnet50")", kGrey), ContainsSubstring("at least 32x32"));

@@ -13,6 +13,7 @@ namespace dbench::train {
 namespace {
 
 constexpr int64_t kGroups = 8;
+constexpr double kDropout = 0.5;  // the default, of norm "none"
 
 struct VggSpec {
     int64_t width;  ///< Channels of the first layer.
@@ -130,6 +131,12 @@ ModelPtr make_vgg11(const VggSpec& spec, const ModelContext& context) {
         throw base::UserError("/model/width: " + std::to_string(spec.width) +
                               " is not a multiple of 8 (GroupNorm has 8 groups): use " +
                               std::to_string((spec.width / kGroups + 1) * kGroups));
+    }
+    // A resolved spec has the default, whatever its norm is.
+    if (spec.group_norm && spec.dropout != 0 && spec.dropout != kDropout) {
+        throw base::UserError(
+            "/model/dropout: vgg11 with norm 'group' has no dropout: remove the "
+            "key, or use norm 'none'");
     }
     return std::make_unique<Vgg11>(spec, context);
 }

@@ -43,7 +43,7 @@ std::string train_on_ranks(const TrainerParts& p, const TrainerPlan& plan) {
     span.clock = [&] { return p.common_clock.at(base::now()); };
     bool end_early = false;
     for (span.begin = plan.first; span.begin < plan.iterations && !end_early;) {
-        span.end = next_barrier(plan, span.begin);
+        span.end = next_barrier(plan, span.begin, p.replicas.x().count);
         auto [records, stop_requested] = p.stepper.advance(span, *peers);
         for (IterationRecord& record : records) {
             record.epoch = housekeeping.epoch(record.iteration + 1);

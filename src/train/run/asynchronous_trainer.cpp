@@ -12,9 +12,13 @@ using algorithms::ComputeTimes;
 using algorithms::Timeline;
 using algorithms::Turn;
 
-int64_t next_barrier(const TrainerPlan& plan, int64_t t) {
-    constexpr int64_t kMaxBufferedIterations = 1 << 16;  // their records are kept in memory
-    const int64_t last = std::min(plan.iterations, t + kMaxBufferedIterations);
+int64_t next_barrier(const TrainerPlan& plan, int64_t t, int64_t replicas) {
+    // Records are kept in memory: for each replica its loss, accuracy, staleness and time.
+    constexpr int64_t kMostIterations = 1 << 16, kMostBytes = 256 << 20;
+    constexpr int64_t kReplicaBytes = 4 * sizeof(double);
+    const int64_t most =
+        std::clamp<int64_t>(kMostBytes / (kReplicaBytes * replicas), 1, kMostIterations);
+    const int64_t last = std::min(plan.iterations, t + most);
     const auto divides = [](int64_t every, int64_t at) { return every > 0 && at % every == 0; };
     for (int64_t at = t + 1; at < last; ++at) {
         if (divides(plan.evaluate_every, at) || divides(plan.checkpoint_every, at) ||
@@ -43,7 +47,7 @@ data::BatchOrder batch_order(const TrainerPlan& plan, const ComputeTimes& times,
                 if (!turns.empty()) break;
                 if (barrier >= plan.iterations) return std::nullopt;
                 const int64_t begin = barrier;
-                barrier = next_barrier(plan, begin);
+                barrier = next_barrier(plan, begin, replicas);
                 timeline.emplace(times, replicas, begin, barrier);
             }
             const Turn& turn = turns[next++];
@@ -75,7 +79,7 @@ std::string train_asynchronously(const TrainerParts& p, const TrainerPlan& plan,
         housekeeping.check(begin);
         if (stop.agreed(begin, !base::received_signal().empty()))
             return housekeeping.end_early(begin);
-        const int64_t end = next_barrier(plan, begin);
+        const int64_t end = next_barrier(plan, begin, p.replicas.x().count);
         auto records = p.stepper.advance({begin, end, times, lr, gradient});
         arena::finish(p.world.place().compute(), "times that are recorded");
         for (auto& record : records) {

@@ -12,8 +12,9 @@ namespace dbench::train {
 /// Returns the first barrier after iteration t, in [t + 1, T]. A barrier is an iteration before
 /// which every replica waits until all have completed the iterations before it: each iteration that
 /// is profiled, each that an evaluation or a checkpoint precedes, and the run's end. After 65536
-/// iterations without any of these there is a barrier, too, because records are kept until then.
-int64_t next_barrier(const TrainerPlan& plan, int64_t t);
+/// iterations without any of these there is a barrier, too, because records are kept until then;
+/// after fewer if this process has more than 128 `replicas`, so that records take 256 MiB at most.
+int64_t next_barrier(const TrainerPlan& plan, int64_t t, int64_t replicas);
 
 /// Returns the order in which `train_asynchronously` consumes the minibatches of all replicas.
 data::BatchOrder batch_order(const TrainerPlan& plan, const algorithms::ComputeTimes& times,

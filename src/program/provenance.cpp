@@ -77,6 +77,8 @@ base::Json provenance(comm::World& world, const RunArguments& arguments, const P
                           {"capture", session.capture()},
                           {"variables", recorded_environment(environ)}};
     for (const auto& [name, value] : run.device->settings()) out["environment"][name] = value;
+    // All ranks compute on GPUs, or none does.
+    if (run.device->gpu()) out["environment"]["gpus"] = world.gather(run.device->gpu_address());
     Json data = Json::object();
     for (const base::InputDigest& each : session.data_digests()) {
         // Files of the same name in different folders.

@@ -169,6 +169,13 @@ def test_1008_replicas_fit_on_a_gpu(card, changes):
     assert card.refusals() == []
 
 
+def test_the_result_file_names_the_gpus_of_all_ranks(card):
+    card({"two": {}}, ranks=2, DBENCH_STAND_IN_CARDS="2")
+    facts, _ = card.output()
+    zeros = "000000-0000-0000-0000-000000000000"
+    assert facts["gpus"] == [f"0000:01:00.0 01{zeros}", f"0000:02:00.0 02{zeros}"]
+
+
 def test_auto_avoids_stacking_without_memory(card):
     """"auto" does not stack if there is too little memory: the activations of 32 replicas with 64
     images each do not fit on the GPU, those of one replica do."""

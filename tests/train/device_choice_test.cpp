@@ -40,6 +40,11 @@ TEST_CASE("Kernels run on GPUs of their generation, and as PTX on newer ones too
     CHECK(has_code("native", 7, 0));
 }
 
+TEST_CASE("A UUID is written as nvidia-smi prints it") {
+    const std::string bytes = "\x8a\x4f\x01\xc2\x10\x11\x20\x21\x30\x31\xfe\xdc\xba\x98\x76\x54";
+    CHECK(uuid_text(bytes) == "8a4f01c2-1011-2021-3031-fedcba987654");
+}
+
 TEST_CASE("The host serves if no GPU is requested or found") {
     comm::World world{comm::alone()};
     const auto make = [&](DeviceChoice wanted) {
@@ -50,6 +55,7 @@ TEST_CASE("The host serves if no GPU is requested or found") {
     const auto any = make(DeviceChoice::automatic);
     CHECK(any->name() == "cpu");
     CHECK(any->place().immediate());
+    CHECK(any->gpu_address().empty());
     CHECK_FALSE(any->memory_info());
     CHECK_THROWS_WITH(make(DeviceChoice::cuda), ContainsSubstring("/device: cuda is refused"));
 }

@@ -215,6 +215,7 @@ public:
     }
     arena::Place place() const override { return place_; }
     std::optional<int> gpu() const override { return number_; }
+    std::string gpu_address() const override { return train::gpu_address(number_); }
     int ranks_per_gpu() const override { return ranks_per_gpu_; }
     std::optional<MemoryInfo> memory_info() const override {
         size_t free = 0, all = 0;

@@ -51,6 +51,9 @@ public:
     virtual arena::Place place() const { return arena::host_place(); }
     /// LibTorch's index of the GPU; none if LibTorch's tensors are in the host's memory.
     virtual std::optional<int> gpu() const { return std::nullopt; }
+    /// Identifies the GPU in its host, for the result file: its bus id and its UUID. "" if gpu() is
+    /// none.
+    virtual std::string gpu_address() const { return ""; }
     /// The largest number of ranks of the run that compute on the same GPU; 1 if each has its own,
     /// and on the host.
     virtual int ranks_per_gpu() const { return 1; }

@@ -29,6 +29,18 @@ bool has_code(const std::string& architectures, int major, int minor) {
     return false;
 }
 
+std::string uuid_text(std::string_view bytes) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    std::string text;
+    for (size_t k = 0; k < bytes.size(); ++k) {
+        if (k == 4 || k == 6 || k == 8 || k == 10) text += '-';
+        const auto byte = static_cast<unsigned char>(bytes[k]);
+        text += kDigits[byte >> 4];
+        text += kDigits[byte & 15];
+    }
+    return text;
+}
+
 #if DBENCH_CUDA
 namespace {
 
@@ -69,6 +81,15 @@ std::string gpu_identity(int number) {
     if (cudaGetDeviceProperties(&properties, number) != cudaSuccess) return bus;
     // The parts (MIG instances) of one GPU share its bus id and have identifiers of their own.
     return bus + std::string(properties.uuid.bytes, sizeof properties.uuid.bytes);
+}
+
+std::string gpu_address(int number) {
+    char bus[32] = "";
+    cudaDeviceProp properties{};
+    cudaDeviceGetPCIBusId(bus, sizeof bus, number);
+    if (cudaGetDeviceProperties(&properties, number) != cudaSuccess) return bus;
+    const std::string_view uuid(properties.uuid.bytes, sizeof properties.uuid.bytes);
+    return std::string(bus) + " " + uuid_text(uuid);
 }
 
 std::string cudnn_version() {
@@ -141,6 +162,7 @@ int gpu_count() { return 0; }
 std::string no_gpu_reason() { return "built without CUDA"; }
 std::string gpu_obstacle(int) { return ""; }
 std::string gpu_identity(int) { return ""; }
+std::string gpu_address(int) { return ""; }
 std::string cudnn_version() { return ""; }
 std::string driver_version() { return ""; }
 std::string cuda_status() { return "not built"; }

@@ -379,6 +379,69 @@ exit 1""")
     assert "sbatch: sbatch: error: invalid partition" in sweep("resubmit", "--wait", 60, expect=2)
 
 
+LOST = "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation"
+
+
+@pytest.mark.parametrize("options, name", [((), "out-2"), (("--pack", 4), "out-pack")],
+                         ids=["array", "pack"])
+def test_a_job_whose_answer_was_lost_is_not_submitted_twice(quick, options, name):
+    quick.write({"seed": [1]}, ranks=2)
+    notes = quick.folder / "notes"
+    (notes / "queue").write_text(f"6|{name}\n7|other\n")
+    stand_in(quick, "squeue", 'cat "$DBENCH_NOTES/queue"')
+    stand_in(quick, "sbatch", f"""
+cat >/dev/null; echo x >>"$DBENCH_NOTES/submitted"
+printf '8|another\n77|{name}\n' >>"$DBENCH_NOTES/queue"
+echo '{LOST}' >&2
+exit 1""")
+    assert "job 77: " in quick("submit", "--wait", 0.1, *options)
+    assert (notes / "submitted").read_text() == "x\n"
+    (job,) = json.loads((quick.output / ".sweep/jobs.json").read_text())
+    assert job["job"] == "77"
+
+
+@pytest.mark.parametrize("queue", ["echo '6|out-2'", "exit 1"], ids=["same", "no answer"])
+def test_a_job_that_is_not_in_the_queue_is_submitted_again(quick, queue):
+    quick.write({"seed": [1]}, ranks=2)
+    stand_in(quick, "squeue", queue)
+    stand_in(quick, "sbatch", f"""
+cat >/dev/null; echo x >>"$DBENCH_NOTES/submitted"
+[ $(wc -l <"$DBENCH_NOTES/submitted") -lt 2 ] || {{ echo 9; exit 0; }}
+echo '{LOST}' >&2
+exit 1""")
+    assert "job 9: " in quick("submit", "--wait", 0.1)
+
+
+def test_two_new_jobs_of_one_name_are_not_chosen_from(quick):
+    quick.write({"seed": [1]}, ranks=2)
+    stand_in(quick, "squeue", 'cat "$DBENCH_NOTES/queue" 2>/dev/null; exit 0')
+    stand_in(quick, "sbatch", f"""
+cat >/dev/null; printf '8|out-2\n9|out-2\n' >"$DBENCH_NOTES/queue"
+echo '{LOST}' >&2
+exit 1""")
+    assert "2 jobs called out-2 have joined the queue: 8 9" in quick("submit", "--wait", 0.1,
+                                                                     expect=2)
+
+
+def test_packs_obey_the_most_jobs_in_the_queue(quick):
+    quick.write({"seed": [1, 2, 3, 4, 5]}, ranks=2)
+    site = quick.folder / "site.json"
+    site.write_text('{"time_limit": "00:07:00", "max_jobs": 2}')   # two runs of 2 min in a pack
+    stand_in(quick, "squeue", "exit 0")
+    stand_in(quick, "sacct", "exit 1")
+    stand_in(quick, "sbatch", """
+cat >/dev/null; echo x >>"$DBENCH_NOTES/submitted"; wc -l <"$DBENCH_NOTES/submitted" """)
+    words = ("submit", "--site", site, "--pack", 2)
+    assert quick(*words, "--dry-run", "--max-jobs", 1).count("#!/bin/bash") == 1
+    said = quick(*words)
+    assert said.count("one job of 2 ranks for 2 runs") == 2
+    assert "1 runs were left for later (--max-jobs 2)" in said
+    stand_in(quick, "squeue", "echo '1|PENDING|None'; echo '2|RUNNING|None'")
+    assert "2 jobs are in the queue, the most allowed" in quick(*words)
+    stand_in(quick, "squeue", "echo '2|RUNNING|None'")
+    assert "job 3: one job of 2 ranks for 1 runs" in quick(*words)
+
+
 @pytest.mark.parametrize("lines, said", [
     (["QOSMaxWallDurationPerJobLimit",
       "Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's "

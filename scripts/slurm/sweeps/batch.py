@@ -53,13 +53,21 @@ def head(site, name, folder, log, minutes, options):
             f"cd {shlex.quote(os.getcwd())} || exit"]
 
 
+def array_name(sweep, runs):
+    return f"{os.path.basename(sweep.output)}-{runs[0].ranks}"
+
+
+def pack_name(sweep):
+    return os.path.basename(sweep.output) + "-pack"
+
+
 def array(site, sweep, runs, throttle):
     """Return one job array. Task k is runs[k]; all runs have the same size."""
     first = runs[0]
     options = ["--array=0-{}{}".format(len(runs) - 1, f"%{throttle}" if throttle else "")]
     options += size(site, first.ranks, first.gpus)
-    lines = head(site, f"{os.path.basename(sweep.output)}-{first.ranks}", sweep.folder,
-                 "slurm-%A_%a.out", site.minutes(first.minutes), options)
+    lines = head(site, array_name(sweep, runs), sweep.folder, "slurm-%A_%a.out",
+                 site.minutes(first.minutes), options)
     launch = site.launcher + (site.gpu_launch if first.gpus else [])
     lines += ["runs=(", *("    " + shlex.quote(run.name) for run in runs), ")",
               "name=${runs[$SLURM_ARRAY_TASK_ID]}",
@@ -73,7 +81,7 @@ def array(site, sweep, runs, throttle):
 def pack(site, sweep, runs, ranks, minutes):
     """Return one job of `ranks` ranks that runs all these runs, concurrently as far as they fit."""
     gpus = runs[0].gpus
-    lines = head(site, os.path.basename(sweep.output) + "-pack", sweep.folder, "slurm-%j.out",
+    lines = head(site, pack_name(sweep), sweep.folder, "slurm-%j.out",
                  site.minutes(minutes), size(site, ranks, gpus))
     launch = site.launcher + site.step + (site.gpu_step if gpus else []) + [
         f"--cpus-per-task={site.cpus_per_task}"]

@@ -88,10 +88,30 @@ def is_temporary(errors):
     return any(word in line for word in TEMPORARY for line in lines)
 
 
-def submit(text, tries, first_wait, tell):
-    """Submit a batch script and return the job's id. A temporary refusal is tried again, each time
-    after twice the wait."""
-    wait, left = first_wait, tries
+def named(name):
+    """Return the ids of the user's jobs of this name; None if squeue does not list them."""
+    status, out, _ = call(["squeue", "-h", "-t", "all", "-u", str(os.getuid()), "-o", "%F|%j"])
+    if status != 0:
+        return None
+    jobs = (line.partition("|") for line in out.splitlines())
+    return {job for job, _, other in jobs if other == name and re.fullmatch("[0-9]+", job)}
+
+
+def accepted(name, before):
+    """Return the id of the job that has joined the jobs `before` of this name; None without one.
+    Slurm may accept a job although its answer does not reach sbatch."""
+    now = None if before is None else named(name)
+    new = sorted(now - before) if now else []
+    if len(new) > 1:
+        raise Problem("sbatch", f"{len(new)} jobs called {shown(name)} have joined the queue: "
+                      + " ".join(new), "cancel those of this sweep, and submit again")
+    return new[0] if new else None
+
+
+def submit(text, name, tries, first_wait, tell):
+    """Submit a batch script, whose job has this name, and return the job's id. A temporary refusal
+    is tried again, each time after twice the wait."""
+    wait, left, before = first_wait, tries, named(name)
     while True:
         status, out, errors = call(["sbatch", "--parsable"], text, environment(text))
         if status == 0:
@@ -103,11 +123,16 @@ def submit(text, tries, first_wait, tell):
                           "of `scontrol show config`")
         if not is_temporary(errors):
             raise Problem("sbatch", why)
+        if left:
+            tell(f"refused ({why}): again in {wait:g} s")
+            time.sleep(wait)
+            wait = min(2 * wait, LONGEST_WAIT)
+        job = accepted(name, before)
+        if job:
+            tell(f"job {job} is in the queue: Slurm had accepted it")
+            return job
         if not left:
             raise Problem("sbatch", why, f"after {tries} tries")
-        tell(f"refused ({why}): again in {wait:g} s")
-        time.sleep(wait)
-        wait = min(2 * wait, LONGEST_WAIT)
 
 
 def id_in(printed):

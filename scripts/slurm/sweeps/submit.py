@@ -40,7 +40,7 @@ def require_accepted(site, runs):
 
 
 def jobs_for(site, sweep, runs, options):
-    """Yield (kind, runs, sbatch text, description) of every job."""
+    """Yield (kind, runs, job's name, sbatch text, description) of every job."""
     if options.pack:
         if os.path.basename(site.launcher[0]).startswith(batch.NO_STEPS):
             raise Problem("--pack", f"'{site.launcher[0]}' cannot start steps on parts of a job",
@@ -53,14 +53,15 @@ def jobs_for(site, sweep, runs, options):
             text = batch.pack(site, sweep, part, options.pack, minutes)
             limit = time_text(site.minutes(minutes))
             about = f"one job of {options.pack} ranks for {len(part)} runs, {limit}"
-            yield "pack", part, text, about
+            yield "pack", part, batch.pack_name(sweep), text, about
         return
     throttle = options.throttle or site.throttle
     for part in batch.split_by_size(runs, site.max_array):
         text = batch.array(site, sweep, part, throttle)
-        yield "array", part, text, "an array of {} runs of {} ranks{}, {}".format(
+        about = "an array of {} runs of {} ranks{}, {}".format(
             len(part), part[0].ranks, f", {throttle} at once" if throttle else "",
             time_text(site.minutes(part[0].minutes)))
+        yield "array", part, batch.array_name(sweep, part), text, about
 
 
 def note(sweep, job, kind, part, site):
@@ -121,17 +122,21 @@ def submit_needed(plan, site, again, options):
     if most and not options.pack and len(runs) + live > most:
         room = max(most - live, 0)
         runs, left = runs[:room], len(runs) - room
-    if not runs:
+    jobs = list(jobs_for(site, sweep, runs, options)) if runs else []
+    if most and options.pack and len(jobs) + live > most:
+        room = max(most - live, 0)
+        jobs, left = jobs[:room], sum(len(part) for _, part, *_ in jobs[room:])
+    if not jobs:
         full = f": {live} jobs are in the queue, the most allowed"
         print("nothing to submit" + (full if left else ""))
         return 0
-    for kind, part, text, about in jobs_for(site, sweep, runs, options):
+    for kind, part, name, text, about in jobs:
         if options.dry_run:
             print(f"# {about}\n{text}")
             continue
         for run in part:
             run.write_spec()
-        job = slurm.submit(text, options.tries, options.wait,
+        job = slurm.submit(text, name, options.tries, options.wait,
                            lambda line: sys.stderr.write("sweep: " + line + "\n"))
         note(sweep, job, kind, part, site)
         print(f"job {job}: {about}")

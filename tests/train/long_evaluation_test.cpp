@@ -14,16 +14,16 @@
 namespace dbench::train::tests {
 namespace {
 
-constexpr int64_t kSamples = 100;
+constexpr int64_t kEvaluatedSamples = 100;
 
-/// Softmax regression that takes 30 ms for a batch.
+/// Softmax regression that takes 40 ms for a batch.
 class SlowModel : public Model {
 public:
     explicit SlowModel(const data::Dataset& set)
         : linear_(declaration_, "", data::numel(set.shape()), set.classes()) {}
 
     torch::Tensor forward(const Weights& weights, const torch::Tensor& x, bool) const override {
-        std::this_thread::sleep_for(std::chrono::milliseconds(30));
+        std::this_thread::sleep_for(std::chrono::milliseconds(40));
         return linear_(weights, x.flatten(1));
     }
 
@@ -34,11 +34,12 @@ private:
 }  // namespace
 
 TEST_CASE("An evaluation on a part of the ranks may take longer than a wait") {
-    const comm::tests::Environment timeout("DBENCH_TIMEOUT", "0.5");
+    const comm::tests::Environment timeout("DBENCH_TIMEOUT", "1");
     const auto outcome = comm::tests::play(2, [](comm::World& world) -> std::string {
         const comm::Placement placement{2, 2};
         const data::DataSets data = data::load_data(
-            data::resolve_data({{"type", "shapes"}, {"train", 8}, {"test", kSamples}}, "/data"),
+            data::resolve_data({{"type", "shapes"}, {"train", 300}, {"test", kEvaluatedSamples}},
+                               "/data"),
             {placement.replicas, 1});
         const SlowModel model(*data.test);
         Replicas replicas(model, placement, world.rank(), arena::DType::float32, Init::same, 3);
@@ -49,7 +50,7 @@ TEST_CASE("An evaluation on a part of the ranks may take longer than a wait") {
         plan.batch_size = 1;
         Evaluator evaluator(world, placement, model, replicas, exchange, data, plan);
         algorithms::EvaluationRecord record;
-        // Rank 0 waits for 3 s, longer than its deadline and the time to answer questions.
+        // Rank 0 waits for 4 s, longer than its deadline and the time to answer questions.
         evaluator.evaluate(replicas.x(), record);
         world.barrier();
         if (world.rank() != 0) return "";

@@ -1,8 +1,12 @@
 """Tests of `collect`: rows, columns, damaged files, and the time that it takes."""
 
+import os
 import re
 import shutil
+import subprocess
+import sys
 import time
+from concurrent.futures.process import BrokenProcessPool
 
 import pandas as pd
 import pytest
@@ -111,6 +115,49 @@ def test_several_processes_give_the_same_table_and_faults(five, odd, tmp_path, m
     pd.testing.assert_frame_equal(alone.frame, together.frame)
     assert (used == [2] and alone.specs == together.specs and alone.faults == together.faults
             and "text.h5" in together.faults[0])
+
+
+def test_a_script_without_a_main_guard_reads_many_files_and_runs_once(five, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(f"""
+import dbench_analysis as da
+from dbench_analysis.selection import collection
+collection.PARALLEL = 4
+collection.os.sched_getaffinity = lambda _: {{0, 1}}
+print("begins")
+table = da.collect({str(five)!r})
+found = da.compare(table[:1], table[1:2], pair="replicas")
+print(len(table), len(found.pairs))
+""")
+    ended = subprocess.run([sys.executable, script], capture_output=True, text=True,
+                           env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
+    assert (ended.stdout, ended.stderr, ended.returncode) == ("begins\n5 1\n", "", 0)
+
+
+def test_the_files_of_a_process_that_dies_are_read_all_the_same(five, monkeypatch, capsys):
+    class Breaking:
+        """A pool that reads one file, and then breaks."""
+
+        def __init__(self, *_):
+            pass
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def map(self, read, files, keys, chunksize):
+            yield read(files[0], next(keys))
+            raise BrokenProcessPool
+
+    named, keys = [str(five)], ["name", "seed"]
+    alone = collection.collect(named, keys)
+    monkeypatch.setattr(collection, "ProcessPoolExecutor", Breaking)
+    monkeypatch.setattr(collection, "PARALLEL", 2)
+    monkeypatch.setattr(collection.os, "sched_getaffinity", lambda _: {0, 1})
+    pd.testing.assert_frame_equal(alone.frame, collection.collect(named, keys).frame)
+    assert capsys.readouterr().err.count("one after the other") == 1
 
 
 def test_norms_are_never_read(make, tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias, overload
@@ -126,7 +127,8 @@ def collection(source: RunSource, keys: list[str], where: str | Sequence[str] = 
     keys = list(dict.fromkeys([*keys, *(condition.key for condition in conditions)]))
     for item in flat(source):
         if not isinstance(item, pd.DataFrame):
-            found.append(collect([str(item.path) if isinstance(item, Run) else item], keys))
+            found.append(collect([str(item.path) if isinstance(item, Run) else item], keys,
+                                 processes=not is_script()))
             continue
         missing = [key for key in keys if key not in item]
         if missing:
@@ -141,6 +143,12 @@ def collection(source: RunSource, keys: list[str], where: str | Sequence[str] = 
         warnings.warn(f"left out {fault}", stacklevel=3)
     return selected(Collection(pd.concat([one.frame for one in found], ignore_index=True),
                                [s for one in found for s in one.specs], faults), conditions)
+
+
+def is_script() -> bool:
+    """Return whether the main module is a script, not a notebook or a prompt. A new process would
+    run a script again from its start, with everything that it does."""
+    return hasattr(sys.modules["__main__"], "__file__")
 
 
 def spec(file: Any) -> dict[str, str] | None:

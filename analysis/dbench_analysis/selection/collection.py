@@ -6,8 +6,10 @@ import json
 import multiprocessing
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -44,12 +46,13 @@ class Collection:
                           [s for s, k in zip(self.specs, keep) if k], self.faults)
 
 
-def collect(named: list[str], keys, progress=None, optional=()) -> Collection:
+def collect(named: list[str], keys, progress=None, optional=(),
+            processes: bool = True) -> Collection:
     """Return the fields `keys` of every run among files, folders, glob patterns and collected
     tables (.csv, .parquet), and the fields `optional` if a table has them.
 
     A file that cannot be read has no row; it is listed in `faults`. `progress(done, files)` is
-    called after each file.
+    called after each file. `processes`: whether other processes may read files.
     """
     columns = [fields.find(key) for key in dict.fromkeys((*keys, *optional))]
     tables = [item for item in named if Path(item).suffix in TABLES]
@@ -58,7 +61,8 @@ def collect(named: list[str], keys, progress=None, optional=()) -> Collection:
     rows: list[dict] = []
     specs: list[dict | None] = []
     faults: list[str] = []
-    for done, (row, spec, fault) in enumerate(read_all(files, [c.key for c in columns]), 1):
+    read = read_all(files, [c.key for c in columns], processes)
+    for done, (row, spec, fault) in enumerate(read, 1):
         if fault:
             faults.append(fault)
         else:
@@ -75,17 +79,24 @@ def collect(named: list[str], keys, progress=None, optional=()) -> Collection:
     return Collection(pd.concat(frames, ignore_index=True), specs, faults)
 
 
-def read_all(files: list[Path], keys: list[str]) -> Iterator[tuple[dict, dict, str]]:
-    """Yield `read_row` of each file, in order; many files are read on all cores that this process
-    may use."""
+def read_all(files: list[Path], keys: list[str],
+             processes: bool = True) -> Iterator[tuple[dict, dict, str]]:
+    """Yield `read_row` of each file, in order; if `processes` is true, many files are read on all
+    cores that this process may use. If one of the processes dies, this one reads the rest."""
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
-    if cores == 1 or len(files) < PARALLEL:
-        yield from (read_row(path, keys) for path in files)
-        return
-    with ProcessPoolExecutor(min(cores, len(files) // (PARALLEL // 2)),
-                             multiprocessing.get_context("spawn")) as pool:
-        yield from pool.map(read_row, files, itertools.repeat(keys), chunksize=16)
+    done = 0
+    if processes and cores > 1 and len(files) >= PARALLEL:
+        try:
+            with ProcessPoolExecutor(min(cores, len(files) // (PARALLEL // 2)),
+                                     multiprocessing.get_context("spawn")) as pool:
+                for row in pool.map(read_row, files, itertools.repeat(keys), chunksize=16):
+                    done += 1
+                    yield row
+        except BrokenProcessPool:
+            print("dbench-analyze: note: a process that read files has died; the files are read "
+                  "one after the other", file=sys.stderr)
+    yield from (read_row(path, keys) for path in files[done:])
 
 
 def read_row(path: Path, keys: list[str]) -> tuple[dict, dict, str]:

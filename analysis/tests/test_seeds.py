@@ -57,6 +57,28 @@ def test_pictures_by_tensor_and_bars_of_times_are_of_settings(swept):
     assert {text.get_text() for text in timing.axes[0].get_yticklabels()} == LABELS
 
 
+def test_each_of_many_settings_has_its_own_pictures_and_bars(make, tmp_path, capsys):
+    for i in range(style.CROWD + 1):
+        make(name=f"run{i}", per_epoch=1, epochs=1,
+             spec={"optimizer": {"type": "sgd", "lr": 0.1 + i}})
+    assert main(["plot", str(tmp_path), "--kind", "tensors", "-o", str(tmp_path / "plots"),
+                 "--dpi", "20"]) == 0
+    files = capsys.readouterr().out.split()
+    assert len({*files}) == len(files) == len([*(tmp_path / "plots").iterdir()]) == style.CROWD + 1
+    assert str(tmp_path / "plots" / "tensors-D_ring-lr=3.1.png") in files
+    runs = opened(tmp_path)
+    _, figure = next(drawing.drawn(drawing.KINDS["tensors"], runs))
+    assert figure.get_suptitle().startswith("D_ring, lr=0.1: ")
+    (_, timing), = drawing.drawn(drawing.KINDS["timing"], runs)
+    assert len({text.get_text() for text in timing.axes[0].get_yticklabels()}) == len(files)
+
+
+def test_names_of_files_are_distinct_and_not_too_long():
+    assert drawing.distinct(["a", "b", "A", "a", "a-2"]) == ["a", "b", "A-2", "a-3", "a-2-2"]
+    assert drawing.stem("D_ring, path=a/b (all-reduce equivalent)") == "D_ring-path=a-b"
+    assert len(drawing.stem("D_ring, path=" + "long/" * 60)) <= drawing.LONGEST
+
+
 def test_the_mean_and_the_band_over_seeds():
     frames = [pd.DataFrame({"iteration": [0, 4, 8], "mean": [0.1, value, 0.5],
                             "min": [0.0, value / 2, 0.4]}) for value in (0.2, 0.4)]

@@ -49,6 +49,7 @@ DRAW: dict[str, Callable[..., Figure]] = {
     "cost": speed.cost,
     "graphs": links.figure,
 }
+LONGEST = 100  # letters of a label in a file name, which has at most 255 bytes
 assert DRAW.keys() == KINDS.keys(), "each row of KINDS needs its function in DRAW"
 
 
@@ -59,9 +60,11 @@ def drawn(kind: Kind, runs: list[Run], each: bool = False, page: Page = ANYWHERE
     if kind.single_runs:
         options["each"] = each
     with drawing_settings(page):
-        groups = ([(kind.name, (runs,))] if not kind.per_setting else
-                  [(f"{kind.name}-{stem(setting.look.label)}", (setting.runs, setting.look.label))
-                   for setting in style.settings(runs, each)])
+        settings = style.settings(runs, each, full=True) if kind.per_setting else []
+        stems = distinct([f"{kind.name}-{stem(setting.look.label)}" for setting in settings])
+        groups = ([(name, (setting.runs, setting.look.label))
+                   for name, setting in zip(stems, settings)]
+                  if kind.per_setting else [(kind.name, (runs,))])
     for name, arguments in groups:
         files = ", ".join(str(run.path) for run in runs)
         with drawing_settings(page), reading(files, f"what the figure {name} is made from"):
@@ -72,7 +75,21 @@ def drawn(kind: Kind, runs: list[Run], each: bool = False, page: Page = ANYWHERE
 
 def stem(label: str) -> str:
     """Return a label as a part of a file name."""
-    return re.sub(r"[^\w.=+-]+", "-", label.replace(f" ({ALL_REDUCE})", "")).strip("-")
+    text = re.sub(r"[^\w.=+-]+", "-", label.replace(f" ({ALL_REDUCE})", "")).strip("-")
+    return text[:LONGEST].strip("-")
+
+
+def distinct(stems: list[str]) -> list[str]:
+    """Return the stems; those that occur several times, in letters of either case, get a number, so
+    that each figure has a file of its own."""
+    found: list[str] = []
+    for name in stems:
+        taken, candidate, count = {one.casefold() for one in found}, name, 1
+        while candidate.casefold() in taken:
+            count += 1
+            candidate = f"{name}-{count}"
+        found.append(candidate)
+    return found
 
 
 def drawing_settings(page: Page = ANYWHERE):

@@ -79,7 +79,7 @@ def line(axes, members: list[style.Setting]):
 
 def break_even(runs: list[Run], each: bool = False):
     """Draw the break-even bandwidth of each setting, with its spread over iterations."""
-    settings = style.settings(runs, each)
+    settings = style.settings(runs, each, full=True)
     labels = [style.wrapped(setting.look.label, 22) for setting in settings]
     figure, ((axis,),) = style.panels(1, 1, 8.0, 1.9 + 0.42 * len(settings),
                                       least=1.1 + style.rows_height(labels))
@@ -102,7 +102,7 @@ def break_even(runs: list[Run], each: bool = False):
         axis.set_yticks(range(len(settings)), labels)
         axis.set_ylim(len(settings) - 0.5, -0.5)
     else:
-        for setting in settings:
+        for setting in style.settings(runs, each):
             axis.plot([], [], color=setting.look.colour, marker=setting.look.marker, linewidth=0,
                       label=setting.look.label)
     style.legend(figure, [axis], len(runs))

@@ -82,12 +82,13 @@ class Setting:
         return bands.over_seeds(frames, page_layout.band())
 
 
-def settings(runs: list[Run], each: bool = False) -> list[Setting]:
+def settings(runs: list[Run], each: bool = False, full: bool = False) -> list[Setting]:
     """Return the runs by setting, labelled by their differences and the number of seeds; if `each`
-    is true, every run is a setting."""
+    is true, every run is a setting. `full`: the labels stand in no legend, so that those of many
+    settings are not shortened."""
     groups = [[run] for run in runs] if each else differences.by_setting(runs)
     several = any(len(group) > 1 for group in groups)
-    if len(groups) > CROWD:  # only a legend of communications remains readable
+    if len(groups) > CROWD and not full:  # only a legend of communications remains readable
         firsts = [group[0] for group in groups]
         texts = [renamed(names.marked(name)) for name in differences.communications(firsts)]
         return [Setting(group, replace(look, label=text))

@@ -18,7 +18,7 @@ LABELS = {"data": "waiting for data", "exchange": "exchange (exposed)",
 def breakdown(runs: list[Run], each: bool = False):
     """Draw stacked bars of mean seconds per iteration (bar: deviation of the step over seeds), or
     shares of each run's own step if rule 6 forbids a comparison."""
-    settings = style.settings(runs, each)
+    settings = style.settings(runs, each, full=True)
     found = [over_seeds(setting.runs) for setting in settings]
     shares = len(runs) > 1 and any(caveats(run) for run in runs)
     labels = [style.wrapped(setting.look.label, 22) for setting in settings]

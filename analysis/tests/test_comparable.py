@@ -7,6 +7,7 @@ import h5py
 import pytest
 from dbench_analysis.figures import style
 from dbench_analysis.naming import differences, names
+from dbench_analysis.pages import report
 from dbench_analysis.quantities.comparability import caveats, statement
 
 FAIR = dict(replicas=4, ranks=4, cpus=4, reduction="library")
@@ -58,6 +59,24 @@ def test_complete_graphs_are_labelled_all_reduce_equivalent(make):
         assert names.communication(run) == "D_complete (all-reduce equivalent)"
     with da.open(make(name="awc", implementation=None, graph="complete")) as run:
         assert names.communication(run) == "dsgd AWC complete (all-reduce equivalent)"
+
+
+@pytest.mark.parametrize(("algorithm", "graph", "name"), [
+    ("dsgd", ["ring", "complete"], "ring, complete"),
+    ("local_sgd", [{"type": "complete", "until": {"epochs": 1}}, "complete"],
+     "local_sgd complete, complete (all-reduce equivalent)"),
+    ("local_sgd", ["complete", "ring"], "local_sgd complete, ring"),
+    ("local_sgd", ["ring", "complete"], "local_sgd ring, complete"),
+    ("gossip_pga", "complete", "gossip_pga complete (all-reduce equivalent)"),
+    ("ad_psgd", "complete", "ad_psgd complete"), ("swift", "complete", "swift complete"),
+    ({"type": "choco", "order": "parallel"}, "complete", "choco parallel complete"),
+    ("moniqua", "complete", "moniqua complete"), ("choco", "ring", "choco ring")])
+def test_only_whole_averages_over_all_replicas_are_all_reduce(make, algorithm, graph, name):
+    path = make(implementation=None, graph="complete",
+                spec={"algorithm": algorithm, "graph": graph})
+    with da.open(path) as run:
+        assert names.communication(run) == name
+        assert (names.ALL_REDUCE in report.certificate(run)) == (names.ALL_REDUCE in name)
 
 
 def test_labels_say_what_differs(make):

@@ -6,6 +6,10 @@ from ..reading.run import Run
 
 ALL_REDUCE = "all-reduce equivalent"
 USUAL_ORDER = "adapt_then_combine"
+# Algorithms that do not average whole rows of all replicas at once, not even over a complete graph:
+# asynchronous ones and those that compress messages.
+NEVER_ALL_REDUCE = {"ad_psgd", "swift", "choco", "adagossip", "dcd", "ecd", "deepsqueeze", "beer",
+                    "motef", "moniqua", "powergossip", "quantized_push_sum"}
 
 
 def algorithm(run: Run) -> str:
@@ -60,8 +64,10 @@ def implementation(run: Run) -> str:
 def marked(implementation: str) -> str:
     """Return a name by `implementation`, with a note if averaging over its graph is an
     all-reduce."""
-    complete = implementation == "D_complete" or implementation.endswith(" complete")
-    return f"{implementation} ({ALL_REDUCE})" if complete else implementation
+    complete = all(part.endswith(" complete") or part in ("D_complete", "complete")
+                   for part in implementation.split(", "))  # of a list of graphs, each one
+    averages = implementation.split(" ")[0] not in NEVER_ALL_REDUCE
+    return f"{implementation} ({ALL_REDUCE})" if complete and averages else implementation
 
 
 def communication(run: Run) -> str:

@@ -230,7 +230,7 @@ def certificate(run: Run) -> str:
              else number(value)]
             for key, value in run.certificate.items()]
     note = (f"<p>{names.ALL_REDUCE}: every replica averages over all.</p>"
-            if names.graph(run) == "complete" else "")
+            if names.ALL_REDUCE in names.communication(run) else "")
     many = (f"<p class=soft>The first of {len(run.graphs)} mixing matrices.</p>"
             if len(run.graphs) > 1 else "")
     return html.table([], rows, words=True) + note + many

@@ -8,6 +8,7 @@ import sys
 import time
 from concurrent.futures.process import BrokenProcessPool
 
+import dbench_analysis as da
 import pandas as pd
 import pytest
 from dbench_analysis.basics.errors import AnalysisError
@@ -158,6 +159,54 @@ def test_the_files_of_a_process_that_dies_are_read_all_the_same(five, monkeypatc
     monkeypatch.setattr(collection.os, "sched_getaffinity", lambda _: {0, 1})
     pd.testing.assert_frame_equal(alone.frame, collection.collect(named, keys).frame)
     assert capsys.readouterr().err.count("one after the other") == 1
+
+
+LISTED = {"graph": [{"type": "ring", "until": {"epochs": 1}}, {"type": "base_k", "k": 3}],
+          "algorithm": "dsgd", "a/b~c": 7}
+
+
+def test_a_pointer_reaches_into_lists_and_escaped_keys(make, tmp_path, capsys):
+    make(name="list", implementation=None, spec=LISTED)
+    make(name="one")
+    keys = ["/graph/1/k", "/graph/0/until", "/a~1b~0c", "/graph/01/k"]
+    frame = da.collect(tmp_path, columns=["name", *keys[:3]]).set_index("name")
+    assert list(frame.loc["list"]) == [3, '{"epochs": 1}', 7] and frame.loc["one"].isna().all()
+    table = tmp_path / "runs.csv"
+    assert main(["collect", str(tmp_path), "-o", str(table), "--add", ",".join(keys[:3])]) == 0
+    for named in (tmp_path, table):
+        assert main(["table", str(named), "--where", "/graph/1/k>=3", "--where", "/a~1b~0c=7",
+                     "--columns", "name,/graph/1/k", "--format", "csv"]) == 0
+        assert capsys.readouterr().out.split()[-1] == "list,3"
+        assert main(["table", str(named), "--rows", "/graph/1/k"]) == 0
+        assert "| 3 |" in capsys.readouterr().out
+    assert main(["table", str(tmp_path), "--columns", keys[3]]) == 2
+    assert "/graph/01/k: is in the spec of no run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [
+    ["table", "--columns", "name,/optimizer/momentun"], ["table", "--sort", "/optimizer/momentun"],
+    ["table", "--rows", "/optimizer/momentun"], ["table", "--where", "/optimizer/momentun!=3"],
+    ["show", "--where", "/optimizer/momentun!=3"], ["collect", "--add", "/optimizer/momentun"],
+    ["collect", "--where", "/optimizer/momentun!=3"],
+    ["compare", "--where", "seed=1", "--against", "seed=2", "--pair", "/optimizer/momentun"]])
+def test_a_pointer_that_no_run_has_is_refused(make, tmp_path, capsys, words):
+    for seed in (1, 2):
+        make(name=f"s{seed}", spec={"seed": seed, "optimizer": {"type": "sgd", "momentum": 0.9}})
+    output = ["-o", str(tmp_path / "runs.csv")] if words[0] == "collect" else []
+    assert main([words[0], str(tmp_path), *words[1:], *output]) == 2
+    assert ("/optimizer/momentun: is in the spec of no run (did you mean /optimizer/momentum"
+            in capsys.readouterr().err)
+    assert main([words[0], str(tmp_path), *(word.replace("tun", "tum") for word in words[1:]),
+                 *output]) == 0
+
+
+def test_names_that_are_near_a_pointer(make):
+    with pytest.raises(AnalysisError, match="no run .did you mean /optimizer/lr"):
+        da.collect(make(), columns="/lr")
+    with pytest.raises(AnalysisError, match="no run .the specs have .*/model, .*/optimizer"):
+        da.collect(make(), columns="/nothing/like/this")
+    with pytest.raises(AnalysisError, match="/optimizer/lt: is in the spec of no run"):
+        da.runs(make(), where="/optimizer/lt!=1")
 
 
 def test_norms_are_never_read(make, tmp_path, monkeypatch):

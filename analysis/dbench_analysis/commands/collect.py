@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..basics.errors import AnalysisError
 from ..basics.formatting import counted
+from ..naming.pointers import refuse_unknown
 from ..quantities import fields
 from ..reading.files import TABLES
 from ..selection.collection import collect, selected, with_one_type
@@ -52,6 +53,7 @@ def run(arguments) -> int:
     conditions = [Condition(text) for text in arguments.where]
     found = collect(arguments.runs, [*keys, *(c.key for c in conditions)],
                     progress if sys.stderr.isatty() else None)
+    refuse_unknown([*keys, *(c.key for c in conditions)], found.specs)
     found = selected(found, conditions) if len(found.frame) else found
     found.frame = found.frame[keys]
     for fault in found.faults:

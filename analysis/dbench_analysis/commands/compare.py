@@ -5,6 +5,7 @@ import sys
 
 from ..basics.errors import AnalysisError
 from ..basics.formatting import counted
+from ..naming.pointers import refuse_unknown
 from ..quantities import fields
 from ..selection import conditions
 from ..selection.collection import Collection, collect, selected
@@ -97,6 +98,7 @@ def sides(arguments, metric, pair: list[str]) -> tuple[Collection, Collection, l
         faults = [fault for found, _ in parts for fault in found.faults]
     for fault in faults:
         print(f"dbench-analyze: left out {fault}", file=sys.stderr)
+    refuse_unknown(keys, [spec for found, _ in parts for spec in found.specs])
     kept = []
     for name, (found, wanted) in zip("AB", parts):
         found = selected(found, wanted)

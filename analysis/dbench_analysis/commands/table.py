@@ -12,11 +12,12 @@ from ..basics import markup
 from ..basics.errors import AnalysisError
 from ..basics.formatting import counted
 from ..figures import page_values
+from ..naming import pointers
 from ..quantities import fields
 from ..quantities.comparability import caveats, refuse_times, statement
 from ..reading.run import Run
 from ..selection.collection import Collection, collect, selected
-from ..selection.conditions import Condition
+from ..selection.conditions import Condition, matching, refuse_unknown
 from ..selection.opening import open_runs
 from ..statistics.pivot import Pivot, pivot, replica_notes, shown
 from . import page_options
@@ -79,10 +80,13 @@ def listed(arguments) -> str:
                           ("--label", arguments.label)):
         if given:
             raise AnalysisError(option, "is for a pivot", "name --rows and --metric")
-    runs = open_runs(arguments.runs, arguments.where)
+    named = open_runs(arguments.runs)
+    runs = matching(named, arguments.where)
     columns = fields.chosen(arguments.columns, fields.default(runs))
+    refuse_unknown(named, [column.key for column in columns])
     if arguments.sort:
         key = fields.one(arguments.sort, "--sort")
+        refuse_unknown(named, [key.key])
         if key.timed:
             refuse_times([key.key], ["; ".join(caveats(r)) for r in runs], "--sort")
         runs.sort(key=lambda r: sorting(key.value(r)))
@@ -157,6 +161,7 @@ def pivoted(arguments) -> tuple[str, int]:
     found = collect(arguments.runs, keys, optional=("graph_label", "replicas", "evaluated"))
     for fault in found.faults:
         print(f"dbench-analyze: left out {fault}", file=sys.stderr)
+    pointers.refuse_unknown(keys, found.specs)
     found, left = countable(selected(found, conditions), arguments.unfinished)
     for metric in metrics:
         if any(isinstance(v, str) and not number_like(v) for v in found.frame[metric.key]):

@@ -14,6 +14,7 @@ import pandas as pd
 
 from ..basics.errors import AnalysisError
 from ..naming.differences import flattened
+from ..naming.pointers import refuse_unknown
 from ..quantities import fields
 from ..reading.files import TABLES, result_files
 from ..reading.run import Run
@@ -141,8 +142,10 @@ def collection(source: RunSource, keys: list[str], where: str | Sequence[str] = 
     faults = [fault for one in found for fault in one.faults]
     for fault in faults:
         warnings.warn(f"left out {fault}", stacklevel=3)
-    return selected(Collection(pd.concat([one.frame for one in found], ignore_index=True),
-                               [s for one in found for s in one.specs], faults), conditions)
+    specs = [spec for one in found for spec in one.specs]
+    refuse_unknown(keys, specs)
+    return selected(Collection(pd.concat([one.frame for one in found], ignore_index=True), specs,
+                               faults), conditions)
 
 
 def is_script() -> bool:

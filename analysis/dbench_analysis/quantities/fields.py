@@ -12,7 +12,7 @@ import numpy as np
 
 from ..basics.errors import AnalysisError, names_the_run, reading
 from ..basics.formatting import bytes_, number, percent, seconds
-from ..naming import names
+from ..naming import names, pointers
 from ..reading.metrics import FURTHER, METRICS
 from ..reading.run import Run
 from . import series
@@ -171,9 +171,7 @@ def in_spec(*path: str, default=float("nan")) -> Callable[[Run], Any]:
     """Return a function that returns the number or word at a place of the spec."""
 
     def value(run: Run):
-        found: Any = run.spec
-        for key in path:
-            found = found.get(key) if isinstance(found, dict) else None
+        found = pointers.entry(run.spec, [*path])
         return default if found is None else found
 
     return value
@@ -314,7 +312,7 @@ NOTES = {column.key: column for column in (
 def at(pointer: str) -> Field:
     """Return a column for an entry of the spec, by JSON pointer."""
     def value(run: Run):
-        found = in_spec(*pointer.split("/")[1:])(run)
+        found = in_spec(*pointers.words(pointer))(run)
         return json.dumps(found) if isinstance(found, (dict, list)) else found
 
     return Field(pointer, pointer, f"the spec's {pointer}", value)

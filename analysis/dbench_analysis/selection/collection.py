@@ -17,6 +17,7 @@ from typing import Any
 import pandas as pd
 
 from ..basics.errors import AnalysisError
+from ..naming import pointers
 from ..naming.differences import flattened
 from ..quantities import fields
 from ..reading.files import TABLES, regular, result_files
@@ -149,11 +150,9 @@ def given_spec(cell: Any) -> dict | None:
 def in_spec(spec: Any, pointer: str) -> Any:
     """Return the entry of a spec given as JSON; None if it has none."""
     try:
-        found = json.loads(spec)
+        found = pointers.entry(json.loads(spec), pointers.words(pointer))
     except (TypeError, ValueError):
         return None
-    for name in pointer.split("/")[1:]:
-        found = found.get(name) if isinstance(found, dict) else None
     return json.dumps(found) if isinstance(found, (dict, list)) else found
 
 

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..basics.errors import AnalysisError
+from ..naming import pointers
+from ..naming.differences import flattened
 from ..quantities import fields
 from ..reading.metrics import METRICS
 
@@ -93,9 +95,19 @@ def alike(value, wanted: str) -> bool:
     return fnmatch.fnmatchcase(str(value), wanted)
 
 
+def refuse_unknown(runs: list, keys: list[str]) -> None:
+    """Raise AnalysisError for a JSON pointer among `keys` that is in the spec of no run."""
+    pointed = [key for key in keys if key.startswith("/")]
+    if pointed:
+        pointers.refuse_unknown(pointed, [flattened(run.spec) for run in runs])
+
+
 def matching(runs: list, conditions: Sequence[str]) -> list:
-    """Return the runs for which all conditions hold."""
-    for condition in map(Condition, conditions):
+    """Return the runs for which all conditions hold. Raises AnalysisError if a condition names a
+    JSON pointer that is in the spec of no run."""
+    wanted = [Condition(text) for text in conditions]
+    refuse_unknown(runs, [condition.key for condition in wanted])
+    for condition in wanted:
         keep = condition.kept([fields.find(condition.key).value(run) for run in runs])
         runs = [run for run, kept in zip(runs, keep) if kept]
     return runs

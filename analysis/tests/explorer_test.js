@@ -9,6 +9,8 @@ const facts = [
   {name: '07', implementation: 'D_ring', replicas: 8, lr: 0.1},
   {name: '7', implementation: 'D_torus', replicas: 16, lr: null},
   {name: '1e3', implementation: 'D_ring', replicas: 16, lr: 0.2}];
+const labels = ['base_k k=3', 'base_k k=1', 'matcha links={"a": 1}'];
+facts.forEach((fact, i) => { fact.graph_label = labels[i]; });
 const cells = fact => [
   {dataset: {}, textContent: fact.implementation},
   {dataset: {value: fact.lr === null ? '' : String(fact.lr)}, textContent: '-'}];
@@ -51,6 +53,20 @@ equal(count.textContent,
 left('ring replicas=9|8 lr>0.1', '');
 left('lr=0.2 replicas=8', '');
 equal(count.textContent, '0 of 3 runs: no run has all of this');
+left('graph_label="base_k k=3"', '0');
+left('"graph_label=base_k k=3"', '');
+equal(count.textContent, '0 of 3 runs: "graph_label=base_k k=3" is in no row');
+left('"', '012');
+left('"Base_k k"', '01');
+left('"base_k k=3"', '0');
+left('graph_label="base_k k=3|base_k k=1" replicas=16', '1');
+left('graph_label!="base_k k=3"', '12');
+left('graph_label="matcha links={a: 1}"', '2');
+left('graph_label=matcha" "links={"a":" "1}', '2');
+left('graph_label="base_k k=3', '0');
+left('graph_label="base_k k=2"', '');
+equal(count.textContent,
+      '0 of 3 runs: no run has graph_label="base_k k=2"; nearest is graph_label="base_k k=3"');
 for (const expected of ['021', '201']) {
   heads[1].listeners.click();
   equal(order.splice(0).join(''), expected);

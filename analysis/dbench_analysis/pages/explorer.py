@@ -82,8 +82,9 @@ def table(runs: list[Run], labels: list[str], files: list[str], detailed: bool =
             '<details><summary class=soft>how to filter and sort</summary>'
             '<p class=soft id="how">A word keeps the runs that contain it in their row or name '
             "(point at a label to see the name). field=value keeps the runs with this value; "
-            "!=, &lt;, &lt;=, &gt; and &gt;= compare; | separates alternatives. The curves show "
-            "the runs that remain. Click the head of a column to sort by it, and point at it to "
+            "!=, &lt;, &lt;=, &gt; and &gt;= compare; | separates alternatives. Quotes hold words "
+            "with spaces together: graph_label=&quot;base_k k=3&quot;. The curves show the runs "
+            "that remain. Click the head of a column to sort by it, and point at it to "
             "see its meaning. "
             f'Fields: {text(", ".join(FACTS))}.</p></details>'
             f'<div class="scroll" tabindex="0" role="region" aria-label="runs"><table><thead><tr>'

@@ -2,16 +2,21 @@
 (() => {
   const rows = [...document.querySelectorAll('.explore tbody tr')];
   const facts = rows.map(row => JSON.parse(row.dataset.facts));
+  // Quotes only keep words together, so they are compared with texts that have none.
+  const unquoted = text => String(text).replaceAll('"', '');
+  const plain = text => unquoted(text).toLowerCase();
   const texts = rows.map(
-    (row, i) => `${row.textContent} ${Object.values(facts[i]).join(' ')}`.toLowerCase());
+    (row, i) => plain(`${row.textContent} ${Object.values(facts[i]).join(' ')}`));
   const box = document.querySelector('.explore input');
   const count = document.querySelector('.explore .count');
-  const parts = word => word.match(/^([^=<>!]+)(!=|>=|<=|=|>|<)(.*)$/) ?? [];
+  const split = text => text.match(/(?:"[^"]*"?|[^\s"])+/g) ?? [];
+  const parts = word => word.startsWith('"') ? []
+    : unquoted(word).match(/^([^=<>!]+)(!=|>=|<=|=|>|<)(.*)$/) ?? [];
   const holds = (word, i) => {
     const [, field, sign, wanted] = parts(word), value = facts[i][field];
     const equal = one => typeof value === 'number' && one !== '' && value === +one ||
-      String(value).toLowerCase() === one.toLowerCase();
-    if (!sign) return texts[i].includes(word.toLowerCase());
+      plain(value) === one.toLowerCase();
+    if (!sign) return texts[i].includes(plain(word));
     if (!(field in facts[i])) return false;
     if (sign.match(/^!?=$/)) return wanted.split('|').some(equal) === (sign === '=');
     return typeof value === 'number' && wanted !== '' && {
@@ -24,13 +29,14 @@
     const word = words.find(one => !rows.some((_, i) => holds(one, i)));
     const [, field, sign, wanted] = parts(word ?? '');
     if (!word) return 'no run has all of this';
-    if (!sign) return `"${word}" is in no row`;
-    return field in facts[0]
-      ? `no run has ${word}; nearest is ${field}=${nearest(wanted, facts.map(f => String(f[field])))}`
+    if (!sign) return `"${unquoted(word)}" is in no row`;
+    const quoted = value => /\s/.test(value) ? `"${unquoted(value)}"` : value;
+    return field in facts[0] ? `no run has ${word}; nearest is ${field}=${
+      quoted(nearest(wanted, facts.map(f => String(f[field]))))}`
       : `there is no field ${field}: did you mean ${nearest(field, Object.keys(facts[0]))}?`;
   };
   box.oninput = () => {
-    const words = box.value.trim().split(/\s+/).filter(Boolean);
+    const words = split(box.value);
     rows.forEach((row, i) => { row.hidden = !words.every(word => holds(word, i)); });
     const left = rows.filter(row => !row.hidden).length;
     count.textContent = `${left} of ${rows.length} runs${left ? '' : ': ' + wrong(words)}`;

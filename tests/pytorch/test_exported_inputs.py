@@ -4,10 +4,11 @@ float64. inputs_of_users.py has the models."""
 import sys
 from pathlib import Path
 
+from reference import torch  # isort: skip  (it skips the tests without torch)
+
 import inputs_of_users as users
 import numpy as np
 import pytest
-from reference import torch
 from torch.nn import functional
 
 ROOT = Path(__file__).resolve().parents[2]

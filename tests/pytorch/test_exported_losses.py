@@ -4,11 +4,12 @@ one and two ranks, alone and stacked. losses_of_users.py has the models."""
 import json
 from pathlib import Path
 
+from reference import make_runs, torch  # isort: skip  (it skips the tests without torch)
+
 import losses_of_users as users
 import numpy as np
 import pytest
 from exported_steps import FEATURES, IMAGE, TOKENS, compare, export, spec_of_steps
-from reference import make_runs, torch
 from torch.nn import functional
 
 from conftest import Dbench  # isort: skip

@@ -10,12 +10,13 @@ import signal
 import time
 from pathlib import Path
 
+from reference import make_runs, torch  # isort: skip  (it skips the tests without torch)
+
 import models_of_users as users
 import numpy as np
 import pytest
 import real_models
 from exported_steps import FEATURES, IMAGE, TOKENS, compare, export, spec_of_steps
-from reference import make_runs, torch
 from torch.nn import functional
 
 from conftest import Dbench  # isort: skip

@@ -137,6 +137,25 @@ def test_runs_that_are_not_complete_are_counted(make, tmp_path, capsys):
     assert "note: 1 of 2 runs not complete" in capsys.readouterr().out
 
 
+def test_runs_that_a_figure_leaves_out_are_counted(make, tmp_path, capsys):
+    for i, plan in enumerate(({}, {"accuracy": False}, {"accuracy": False}, {"replicas": 4})):
+        make(name=f"run{i}", **plan)
+    with h5py.File(tmp_path / "run3.h5", "r+") as file:
+        file["iterations/degree"][:] = np.nan
+    command = ["plot", str(tmp_path), "-o", str(tmp_path / "plots"), "--dpi", "30"]
+    assert main([*command, "--kind", "connections"]) == 0
+    told = capsys.readouterr().out
+    assert ("note: 2 of 4 runs left out of the figure: no finite accuracy in the last evaluation; "
+            "1 of 4 runs left out of the figure: a run of the setting recorded no degree\n") in told
+    assert main([*command, "--kind", "scale"]) == 0
+    told = capsys.readouterr().out
+    assert "note: 2 of 4 runs left out" in told and "degree" not in told
+    with pytest.warns(UserWarning, match="2 of 4 runs left out of the figure: no finite accuracy"):
+        da.plot(tmp_path, "scale")
+    assert main([*command, "--kind", "connections", "--where", "name=run0"]) == 0
+    assert "left out" not in capsys.readouterr().out
+
+
 def test_connections_stand_where_the_degrees_are(five):
     axis = across.connections(opened(five)).axes[0]
     places = sorted({float(x) for line in axis.lines

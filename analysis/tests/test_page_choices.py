@@ -117,10 +117,34 @@ def test_options_reach_the_command(three, tmp_path, capsys):
     for words, said in ((["--panel", "accuracy"], "add --kind"), (["--xlim", "0:9"], "add --kind"),
                         (["--kind", "timing", "--band", "std"], "--kind accuracy, consensus"),
                         (["--kind", "early", "--from-iteration", "9"], "no figure among these"),
+                        (["--kind", "accuracy", "--x", "bytes"], "it is for --kind convergence)"),
+                        (["--kind", "scale", "--kind", "accuracy", "--measure", "variance"],
+                         "--measure variance: no figure among these takes it (it is for --kind "
+                         "variance-accuracy, early)"),
+                        (["--kind", "connections", "--window", "0.1"], "--kind early, ranks)"),
                         (["--kind", "training", "--ylim", "3:1"], "did you mean 1:3?"),
                         (["--kind", "training", "--ylim", "3"], "not LOW:HIGH")):
         assert main(["plot", str(three), "-o", str(plots), *words]) == 2
         assert said in capsys.readouterr().err
+
+
+def test_an_option_that_one_of_the_figures_takes_is_accepted(three, tmp_path, capsys):
+    for words in (["--x", "epochs"], ["--measure", "gini"], ["--window", "0.2"]):
+        assert main(["plot", str(three), "-o", str(tmp_path / "plots"), "--kind", "convergence",
+                     "--kind", "early", "--dpi", "20", *words]) == 0
+
+
+def test_the_figure_of_communication_has_bands_and_a_start(three, tmp_path):
+    assert main(["plot", str(three), "-o", str(tmp_path / "plots"), "--kind", "communication",
+                 "--band", "std", "--from-iteration", "30", "--dpi", "20"]) == 0
+    heights = []
+    for band in ("minmax", "std"):
+        figure = da.plot(three, "communication", band=band)
+        assert any(page_layout.BANDS[band] in text.get_text()
+                   for text in figure.legends[0].get_texts())
+        shown, _ = figure.axes[1].collections
+        heights.append(np.ptp(shown.get_paths()[0].vertices[:, 1]))
+    assert heights[0] != heights[1]
 
 
 def test_limits_are_read_as_users_write_them():

@@ -1,6 +1,7 @@
 """`dbench-analyze plot`: figures as files."""
 
 from pathlib import Path
+from typing import Any
 
 from ..basics.errors import AnalysisError
 from ..figures import page_values, style
@@ -28,6 +29,7 @@ EXAMPLES = f"""examples:
 kinds: {', '.join(KINDS)}
 """
 
+DEFAULTS = {"measure": "variance", "x": "iterations", "window": 0.1}  # options of some kinds
 FORMATS = ("png", "svg", "pdf")
 FILES = (*(f".{form}" for form in FORMATS), ".jpg", ".jpeg", ".eps", ".ps", ".html", ".h5")
 
@@ -38,13 +40,12 @@ def declare(parser):
     parser.add_argument("--kind", action="append", choices=tuple(KINDS),
                         help="only this figure; may be given several times")
     parser.add_argument("--measure", choices=("variance", "consensus", *MEASURES),
-                        default="variance",
-                        help="the spread on the x axis of variance-accuracy and early")
+                        help="the spread on the x axis of variance-accuracy and early (default: "
+                             "variance)")
     parser.add_argument("--x", choices=("iterations", "epochs", "bytes", "seconds"),
-                        default="iterations",
                         help="the x axis of convergence; seconds only for runs whose times can be "
                              "compared (default: iterations)")
-    parser.add_argument("--window", type=float, default=0.1, metavar="SHARE",
+    parser.add_argument("--window", type=float, metavar="SHARE",
                         help="share of the iterations that counts as early, for early and ranks "
                              "(default: 0.1)")
     parser.add_argument("--each", action="store_true",
@@ -79,7 +80,7 @@ def drawable(arguments, runs: list[Run]) -> list[str]:
     possible = [kind.name for kind in KINDS.values() if kind.from_rows]
     lost = f"{missing[0]} is not there" + f", nor are {len(missing) - 1} more" * (len(missing) > 1)
     refused = [f"--kind {name}" for name in arguments.kind or [] if name not in possible]
-    refused += [f"--measure {arguments.measure}"] * (arguments.measure != "variance")
+    refused += [f"--measure {arguments.measure}"] * (arguments.measure not in (None, "variance"))
     if refused:
         raise AnalysisError(refused[0], f"needs result files, and {lost}",
                             "restore them; the table is enough for the variance and for "
@@ -96,12 +97,12 @@ def page_of(arguments, runs: list[Run], kinds: list[Kind]) -> Page:
         if value is not None and len(kinds) != 1:
             raise AnalysisError(f"{option} {value}", "is for one kind of figure",
                                 "add --kind, such as --kind convergence")
-    for option, takes, given in (
-            (f"--from-iteration {arguments.start}", "curves", arguments.start != 0),
-            (f"--band {arguments.band}", "bands", arguments.band != "minmax")):
-        if given and not any(getattr(kind, takes) for kind in kinds):
-            raise AnalysisError(option, "no figure among these takes it", "it is for --kind "
-                                + ", ".join(k.name for k in KINDS.values() if getattr(k, takes)))
+    if arguments.start != 0:
+        refuse_untaken(f"--from-iteration {arguments.start}", kinds,
+                       [kind for kind in KINDS.values() if kind.curves])
+    if arguments.band != "minmax":
+        refuse_untaken(f"--band {arguments.band}", kinds,
+                       [kind for kind in KINDS.values() if kind.bands])
     if arguments.start < 0:
         raise AnalysisError(f"--from-iteration {arguments.start}", "out of range", "give 0 or more")
     ends = {f"{which}lim": page_values.limits(given, f"--{which}lim")
@@ -111,10 +112,31 @@ def page_of(arguments, runs: list[Run], kinds: list[Kind]) -> Page:
                 band=arguments.band, **ends)
 
 
+def refuse_untaken(option: str, kinds: list[Kind], takers: list[Kind]):
+    """Raise AnalysisError for an option that no figure among `kinds` takes, but those in
+    `takers`."""
+    if not any(kind in takers for kind in kinds):
+        raise AnalysisError(option, "no figure among these takes it",
+                            f"it is for --kind {', '.join(kind.name for kind in takers)}")
+
+
+def options_of(arguments, kinds: list[Kind]) -> dict[str, Any]:
+    """Return the values of the options that only some kinds take. Raises AnalysisError for a given
+    one that no figure takes."""
+    found = dict(DEFAULTS)
+    for option in DEFAULTS:
+        value = getattr(arguments, option)
+        if value is not None:
+            refuse_untaken(f"--{option} {value}", kinds,
+                           [kind for kind in KINDS.values() if option in kind.options])
+            found[option] = value
+    return found
+
+
 def run(arguments) -> int:
     if not 20 <= arguments.dpi <= 1200:
         raise AnalysisError(f"--dpi {arguments.dpi}", "out of range", "give 20 to 1200")
-    if not 0 < arguments.window <= 1:
+    if arguments.window is not None and not 0 < arguments.window <= 1:
         raise AnalysisError(f"--window {arguments.window}", "out of range",
                             "a share of the iterations, such as 0.1")
     folder = Path(arguments.output)
@@ -126,11 +148,11 @@ def run(arguments) -> int:
                             f"give -o {folder.with_suffix('')} {how}, and --kind for one figure")
     runs = open_runs(arguments.runs, arguments.where, rows=True)
     names = drawable(arguments, runs)
-    page = page_of(arguments, runs, [KINDS[name] for name in names])
+    kinds = [KINDS[name] for name in names]
+    page, given = page_of(arguments, runs, kinds), options_of(arguments, kinds)
     folder.mkdir(parents=True, exist_ok=True)
-    for name in names:
-        kind = KINDS[name]
-        options = {option: getattr(arguments, option) for option in kind.options}
+    for kind in kinds:
+        options = {option: given[option] for option in kind.options}
         for stem, figure in drawn(kind, runs, arguments.each, page, **options):
             target = folder / f"{stem}.{arguments.format}"
             save(figure, target, arguments.format, arguments.dpi, page)
@@ -141,6 +163,9 @@ def run(arguments) -> int:
         if kind.many_runs and unfinished:
             print(f"note: {unfinished} of {len(runs)} runs not complete: the figure shows "
                   "their last evaluation as the end")
-        if name == "timing" and statement(runs):
+        lost = kind.left_out(runs, arguments.each) if kind.left_out else ""
+        if lost:
+            print(f"note: {lost}")
+        if kind.name == "timing" and statement(runs):
             print(f"note: {statement(runs)}")
     return 0

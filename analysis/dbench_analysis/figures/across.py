@@ -8,7 +8,7 @@ from matplotlib.transforms import offset_copy
 
 from ..naming import differences, names
 from ..quantities import fields, series
-from ..quantities.ends import End, ends, over_seeds
+from ..quantities.ends import End, degree, ends, over_seeds
 from ..reading.run import Run
 from . import style
 from .accuracy import clean
@@ -45,22 +45,22 @@ def connections(runs: list[Run], each: bool = False):
         return drawing
     by_run = {end.run: end for end in found}
     settings = [setting for setting in style.settings(list(by_run), each)
-                if np.isfinite(degree_of(setting))]
+                if np.isfinite(degree(setting.runs))]
     sizes = sorted({run.replicas for run in by_run})
-    degrees = [degree_of(setting) for setting in settings]
+    degrees = [degree(setting.runs) for setting in settings]
     means = [np.array([by_run[run].mean for run in setting.runs]) for setting in settings]
-    for setting, degree, mean, apart in zip(settings, degrees, means, style.separated(
+    for setting, place, mean, apart in zip(settings, degrees, means, style.separated(
             axis, np.log2(np.maximum(degrees, 0.5)), [mean.mean() for mean in means])):
         members, look = [by_run[run] for run in setting.runs], setting.look
         marker = look.marker if len(sizes) == 1 else style.MARKERS[
             sizes.index(setting.runs[0].replicas) % len(style.MARKERS)]
         low, median, high = over_seeds(members)
-        style.include(axis, [degree], [[low], [high], *([value] for value in mean)])
+        style.include(axis, [place], [[low], [high], *([value] for value in mean)])
         how = {"fmt": marker, "color": look.colour, "transform": apart}
         if np.isfinite([low, median, high]).all():
-            axis.errorbar([degree], [median], yerr=style.bars([median], [low], [high]),
+            axis.errorbar([place], [median], yerr=style.bars([median], [low], [high]),
                           markersize=6, elinewidth=1, capsize=2, alpha=0.8, **how)
-        axis.errorbar([degree], [mean.mean()], yerr=mean.std(ddof=1) if len(mean) > 1 else None,
+        axis.errorbar([place], [mean.mean()], yerr=mean.std(ddof=1) if len(mean) > 1 else None,
                       markersize=9, markerfacecolor="none", markeredgewidth=1.4, elinewidth=1.8,
                       label=look.label, **how)
     axis.plot([], [], color="#555555", linewidth=0, marker="o", markersize=9,
@@ -73,11 +73,6 @@ def connections(runs: list[Run], each: bool = False):
         doublings(axis, degrees)
     style.legend(drawing, [axis], len(runs))
     return drawing
-
-
-def degree_of(setting: style.Setting) -> float:
-    """Return the mean degree of a setting's runs."""
-    return float(np.mean([fields.mean(run, "degree") for run in setting.runs]))
 
 
 def lines(found: list[End], each: bool = False) -> list[tuple[str, str, object,

@@ -46,5 +46,5 @@ def cost(runs: list[Run], each: bool = False):
         right.set_xscale("log")
     if kind == "accuracy":
         style.percent_axis(right)
-    style.legend(figure, [left], len(runs))
+    style.legend(figure, [left], len(runs), settings)
     return figure

@@ -7,6 +7,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..quantities import ends
 from ..reading.run import Run
 from ..tables import early_correlations, rank_tables
 from . import relevance
@@ -19,6 +20,7 @@ class Kind:
     title, reading   the heading, and sentences that explain how to read the figure
     relevant         returns whether the figure shows anything for the given runs
     options          the options of `plot` that it accepts: measure, window, x
+    left_out         returns how many runs the figure leaves out and why, from the runs and `each`
     text             returns what `plot` prints below the picture, from the runs and the options
     many_runs        it remains readable, and quick to draw, with hundreds of runs
     per_setting      one picture for each setting, instead of one picture of all runs
@@ -35,6 +37,7 @@ class Kind:
     reading: str
     relevant: Callable[[list[Run]], bool] = relevance.always
     options: tuple[str, ...] = ()
+    left_out: Callable[[list[Run], bool], str] | None = None
     text: Callable[..., str] | None = None
     many_runs: bool = False
     per_setting: bool = False
@@ -81,7 +84,7 @@ KINDS = {
         Kind("communication", "Communication",
              "To how many neighbours a replica sends in each iteration, and which accuracy was "
              "reached for the bytes sent.",
-             relevance.communications),
+             relevance.communications, curves=True, bands=True),
         Kind("adaptation", "Graphs that change",
              "What a controller of the graph sets (neighbours), what it may measure (dispersion of "
              "the norms, consensus distance) and the result, over the same epochs. Static graphs "
@@ -101,13 +104,15 @@ KINDS = {
              "Final accuracy against the mean number of neighbours. Filled: median of the local "
              "models, bar from worst to best. Open: the mean model, bar: standard deviation over "
              "seeds.",
-             relevance.communications, many_runs=True, from_rows=True, part="communication"),
+             relevance.communications, left_out=ends.without_end_or_degree, many_runs=True,
+             from_rows=True, part="communication"),
         Kind("scale", "Accuracy against scale",
              "Final accuracy against the number of replicas. Solid lines and filled markers join "
              "runs with the same batch per replica, dashed lines and open markers join runs with "
              "the same batch over all replicas. Markers are means, bars go from the lowest run to "
              "the highest.",
-             relevance.scales, many_runs=True, from_rows=True, part="communication"),
+             relevance.scales, left_out=ends.without_end, many_runs=True, from_rows=True,
+             part="communication"),
         Kind("ranks", "Ranks of the implementations",
              "In every group of runs that differ only in algorithm and graph, the implementations "
              "are ranked by how unequal the replicas' norms are (1: least) and by final accuracy "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,9 @@ def plot(source: RunSource, kind: str = "variance-accuracy", *, each: bool = Fal
                 (None, None) if ylim is None else page_values.limits(ylim, "ylim"),
                 from_iteration, band)
     figures = [figure for _, figure in drawn(row, runs, each, page, **options)]
+    lost = row.left_out(runs, each) if row.left_out else ""
+    if lost:
+        warnings.warn(lost, stacklevel=2)
     for figure in figures:  # a notebook shows them even if pyplot was never imported
         figure._repr_png_ = lambda figure=figure: picture(figure, page)
     return figures if row.per_setting and len(figures) > 1 else figures[0]

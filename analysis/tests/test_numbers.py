@@ -4,6 +4,7 @@ import dbench_analysis as da
 import h5py
 import numpy as np
 import pytest
+from dbench_analysis.cli import main
 from dbench_analysis.figures.thinning import thin
 from dbench_analysis.quantities import series
 from dbench_analysis.quantities.verification import dispersion
@@ -35,6 +36,19 @@ def test_verify_agrees_and_notices_a_wrong_value(make):
     with da.open(path) as run:
         found = da.verify(run).set_index("measure")
         assert not found.loc["gini", "agrees"] and found.loc["coefficient_of_variation", "agrees"]
+
+
+def test_every_run_is_verified_and_the_status_says_the_worst(make, tmp_path, capsys):
+    without, right = make(name="a", norms=False), make(name="b")
+    assert main(["show", str(tmp_path), "--verify"]) == 2
+    told = capsys.readouterr()
+    assert f"{right}: recorded dispersion against the recorded norms" in told.out
+    assert f"dbench-analyze: {without}: no norms recorded, nothing to verify" in told.err
+    with h5py.File(make(name="c"), "r+") as file:
+        file["parameters/gini"][3, 0] += 0.5
+    assert main(["show", str(tmp_path), "--verify"]) == 1
+    assert "NO" in capsys.readouterr().out.split("c.h5: recorded")[1]
+    assert main(["show", str(right), "--verify"]) == 0
 
 
 def test_verify_leaves_out_what_is_not_finite(make):

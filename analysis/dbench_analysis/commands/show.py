@@ -1,5 +1,7 @@
 """`dbench-analyze show`: what ran and how it ended, as text."""
 
+import sys
+
 from ..basics.errors import AnalysisError
 from ..basics.formatting import aligned, number
 from ..naming import differences
@@ -75,14 +77,19 @@ def in_words(found) -> str:
 
 
 def check(runs: list[Run]) -> int:
-    """Print the verification. Return 1 if a recorded measure does not follow from the norms, else
-    0."""
-    agree = True
+    """Print the verification. Return 1 if a recorded measure does not follow from the norms; else 2
+    if a run cannot be verified; else 0."""
+    agree, verified = True, True
     for run in runs:
-        found = verify(run)
-        if found.empty:
-            raise AnalysisError(run.path, "no norms recorded, nothing to verify",
-                                'set "profile": {"norms": true}')
+        try:
+            found = verify(run)
+            if found.empty:
+                raise AnalysisError(run.path, "no norms recorded, nothing to verify",
+                                    'set "profile": {"norms": true}')
+        except AnalysisError as error:  # the other runs are verified all the same
+            print(f"dbench-analyze: {error}", file=sys.stderr)
+            verified = False
+            continue
         print(f"\n{run.path}: recorded dispersion against the recorded norms")
         rows = [["measure", "values", "not finite", "largest difference", "largest value",
                  "agrees"]]
@@ -91,4 +98,4 @@ def check(runs: list[Run]) -> int:
                          number(row.largest, 3), "yes" if row.agrees else "NO"])
         print(aligned(rows))
         agree &= bool(found["agrees"].all())
-    return 0 if agree else 1
+    return 1 if not agree else 0 if verified else 2

@@ -230,6 +230,7 @@ def test_correlations_have_intervals_and_leave_all_reduce_out(published):
 @pytest.mark.parametrize("words, said", [
     (["nowhere"], "nowhere: is not a folder, and each study is one"),
     (["{folder}", "--margin", "60%"], "accuracies are fractions"),
+    (["{folder}", "--margin", "1%", "--metric", "loss_mean_model"], "is no fraction"),
     (["{folder}", "--alpha", "2"], "--alpha 2.0: out of range"),
     (["{folder}", "--metric", "seed"], "--metric seed: is neither better high"),
     (["{folder}", "--where", "status=failed"], "no run"),

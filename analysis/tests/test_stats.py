@@ -217,6 +217,8 @@ def test_files_are_paired_by_seed(make, tmp_path, capsys):
     (["{runs}", *RING, "--against", "implementation=D_rnig"], "no run matches"),
     (["{runs}", *RING, *TORUS, "--margin", "0.5"], "0.5% for points"),
     (["{runs}", *RING, *TORUS, "--margin", "0%"], "above 0"),
+    (["{runs}", *RING, *TORUS, "--metric", "loss_mean_model", "--margin", "1%"],
+     "margin 1%: is in points, and loss_mean_model is no fraction"),
     (["{runs}", *RING, *TORUS, "--metric", "elapsed"],
      "cannot be compared: reproducible reductions (4 of 4 runs)"),
     (["{runs}", *RING, *TORUS, "--metric", "implementation"], "holds words"),

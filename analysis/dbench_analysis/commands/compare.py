@@ -51,7 +51,8 @@ def declare(parser):
                         help="what the runs of a pair have in common (default: seed)")
     parser.add_argument(
         "--margin", metavar="M",
-        help="differences up to M count as equivalent: 0.005, or 0.5%% for half a point")
+        help="differences up to M count as equivalent: 0.005, or 0.5%% for half a point of "
+             "accuracy")
     parser.add_argument("--alpha", type=float, default=0.05,
                         help="level of the tests; the interval's is 1 - alpha (default: 0.05)")
     parser.add_argument("--seed", type=int, default=0,

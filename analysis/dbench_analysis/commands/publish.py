@@ -28,8 +28,9 @@ were chosen. Methods are compared with all-reduce (C_complete) in the same cell,
 def declare(parser):
     parser.add_argument("-o", "--output", required=True, type=page_options.target, metavar="DIR",
                         help="the folder for the studies and the page")
-    parser.add_argument("--margin", default="0.5%", metavar="M",
-                        help="equivalence: differences below M (default: 0.5%%)")
+    parser.add_argument("--margin", default="0.005", metavar="M",
+                        help="equivalence: differences below M, such as 1%% for a point of "
+                             "accuracy, or 0.02 for a loss (default: 0.005)")
     parser.add_argument("--alpha", type=float, default=0.05,
                         help="level of each family of statements (default: 0.05)")
     parser.add_argument("--metric", default=METRIC, metavar="FIELD",

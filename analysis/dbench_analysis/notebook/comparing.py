@@ -18,7 +18,8 @@ def compare(a: RunSource, b: RunSource, metric: str = "accuracy_mean_model", *,
     """Compare two selections of runs by `metric`, over the seeds that both have.
 
     pair         the fields that the runs of a pair have in common
-    margin       the largest difference that counts as none: 0.005, or "0.5%" for half a point
+    margin       the largest difference that counts as none: 0.005, or "0.5%" for half a point of
+                 accuracy
     alpha, seed  level of the tests; seed of the random numbers
     unfinished   include runs that are not complete
 

@@ -163,13 +163,17 @@ def outcome(a: Collection, b: Collection, metric: Field, pair: list[str], margin
 
 
 def parse_margin(text: str, metric) -> float:
-    """Return the margin as a number; the text may end in a per cent sign."""
+    """Return the margin as a number; that of a fraction may end in a per cent sign. A share of a
+    loss is refused: the tests need a margin that does not depend on the measured values."""
     try:
         value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
         raise AnalysisError(f"margin {text}", "not a number", "such as 0.005 or 0.5%") from None
     if not (value > 0 and math.isfinite(value)):
         raise AnalysisError(f"margin {text}", "must be above 0", "such as 0.005 or 0.5%")
+    if text.endswith("%") and not metric.is_fraction:
+        raise AnalysisError(f"margin {text}", f"is in points, and {metric.key} is no fraction",
+                            "give a number in the unit of the metric, such as 0.01")
     if metric.show is percent and value >= 0.5:
         raise AnalysisError(f"margin {text}",
                             "accuracies are fractions: that is half of all or more",

@@ -2,9 +2,10 @@
 
 import dbench_analysis as da
 import pytest
+from dbench_analysis.basics.errors import AnalysisError
 from dbench_analysis.basics.markup import latex_text
 from dbench_analysis.cli import main
-from dbench_analysis.figures import drawing, page_layout
+from dbench_analysis.figures import drawing, page_layout, page_values
 from dbench_analysis.figures.page_layout import Page
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
@@ -58,6 +59,18 @@ def test_names_that_nothing_has_are_refused(five, tmp_path, capsys):
     for width in ("3.3ft", "0.1in"):
         with pytest.raises(SystemExit):
             main(["plot", str(five), "-o", str(tmp_path), "--width", width])
+
+
+def test_names_and_texts_may_contain_equals_signs():
+    entries = ["D_ring", "D_ring, lr=0.1", "base_k, k=3", "0.1"]
+    assert page_values.labels_by_name(["D_ring=ring, k=2", "D_ring, lr=0.1=lr = 0.1",
+                                       "base_k, k=3=x=y=z", "0.1="], entries) == {
+        "D_ring": "ring, k=2", "D_ring, lr=0.1": "lr = 0.1", "base_k, k=3": "x=y=z", "0.1": ""}
+    for label, meant in (("D_rong=a=b", "D_ring=a=b"), ("base_k, k=4=a", "base_k, k=3=a"),
+                         ("=x", "write NAME=TEXT"), ("D_ring", "did you mean D_ring=?")):
+        with pytest.raises(AnalysisError) as told:
+            page_values.labels_by_name([label], entries)
+        assert meant in str(told.value)
 
 
 def test_a_page_ends_with_the_figure():

@@ -40,14 +40,20 @@ def limits(given, name: str) -> tuple[float | None, float | None]:
 
 
 def labels_by_name(labels, entries: list[str], place: str = "--label") -> dict[str, str]:
-    """Return {entry of a legend: the name that replaces it}, from texts NAME=TEXT."""
+    """Return {entry of a legend: the name that replaces it}, from texts NAME=TEXT. Both may contain
+    `=`: the longest NAME that is an entry counts."""
     called = {}
     for label in labels:
-        name, equals, text = label.rpartition("=")
-        if not equals or name not in entries:
-            near = difflib.get_close_matches(name or label, entries, 1)
+        parts = label.split("=")
+        splits = [("=".join(parts[:i]), "=".join(parts[i:])) for i in range(len(parts) - 1, 0, -1)]
+        known = [split for split in splits if split[0] in entries]
+        if not known:
+            alike = [(difflib.SequenceMatcher(None, one, name).ratio(), f"{one}={text}")
+                     for name, text in splits or [(label, "")] for one in entries]
+            likeness, near = max(alike, default=(0.0, ""))
             raise AnalysisError(f"{place} {label}", "names no entry of the legends",
-                                f"did you mean {near[0]}={text}?" if near
+                                f"did you mean {near}?" if likeness >= 0.6
                                 else f"write NAME=TEXT, the names are: {', '.join(entries)}")
+        name, text = known[0]
         called[name] = text
     return called

@@ -199,6 +199,10 @@ def test_the_cost_of_an_accuracy_is_that_of_the_first_evaluation_that_reaches_it
     said = told(ring, torus)[-1]
     worst = min(open_run(path).evaluations["mean_accuracy"][-1] for path in (ring, torus))
     assert said.startswith(f"To reach {np.floor(100 * worst):.2f} %"), said
+    assert "/evaluate/every" not in said
+    rare = make(name="rare", implementation="D_torus", graph="torus",
+                spec={"evaluate": {"every": {"epochs": 5}}})
+    assert "Runs differ in /evaluate/every: rarer" in told(ring, rare)[-1]
 
 
 def test_a_report_opens_with_the_answer_and_its_picture(five, monkeypatch):

@@ -104,6 +104,22 @@ def test_each_of_several_studies_has_its_own_fastest(folder, tmp_path, capsys):
         (str(folder), "D_ring"), (str(other), "D_ring")]
 
 
+@pytest.mark.parametrize("more", [[], ["--markdown"]])
+def test_a_note_says_if_runs_of_a_cell_were_evaluated_at_different_intervals(tmp_path, capsys,
+                                                                             more):
+    named = {}
+    for name, epochs in (("same", 1), ("mixed", 2)):
+        named[name] = tmp_path / name
+        make(named[name], {"D_ring": [0.9]}, spec={"evaluate": {"every": {"epochs": 1}}})
+        make(named[name], {"C_complete": [0.9]}, spec={"evaluate": {"every": {"epochs": epochs}}})
+    replicas = open_runs([str(tmp_path / "same")])[0].replicas
+    file = prediction(tmp_path / "ring.json", replicas, ring=1.0)
+    for folders, said in ((["same"], 0), (["same", "mixed"], 1)):
+        assert main(["clusters", *(str(named[name]) for name in folders), "--prediction", str(file),
+                     "--target", "0.8", *more]) == 0
+        assert capsys.readouterr().out.count("Runs differ in /evaluate/every: rarer") == said
+
+
 def test_refusals(folder, tmp_path, capsys):
     def refused(*words):
         assert main(["clusters", str(folder), *words]) == 2

@@ -4,6 +4,7 @@ import dbench_analysis as da
 import h5py
 import numpy as np
 import pytest
+from dbench_analysis.cli import main
 from dbench_analysis.figures import relevance
 from dbench_analysis.naming import differences
 from dbench_analysis.quantities import fields, series, speed
@@ -64,6 +65,16 @@ def test_cost_is_paid_by_all_ranks_until_the_accuracy_is_reached(sizes):
     assert np.isnan(speed.hours_to_reach(run, "accuracy", np.array([1.0]))).all()
     axis, = da.plot(sizes, "cost").axes
     assert "rank-hours" in axis.get_ylabel() and axis.get_yscale() == "log"
+
+
+def test_costs_of_runs_with_different_intervals_of_evaluations_have_a_note(make, tmp_path, capsys):
+    for name, epochs in (("a", 1), ("b", 5)):
+        make(name=name, replicas=4, ranks=4, **FAIR,
+             spec={"evaluate": {"every": {"epochs": epochs}}})
+    command = ["plot", str(tmp_path), "-o", str(tmp_path / "plots"), "--kind", "cost"]
+    for words, said in (([], True), (["--where", "name=a"], False)):
+        assert main([*command, "--dpi", "20", *words]) == 0
+        assert ("note: Runs differ in /evaluate/every" in capsys.readouterr().out) == said
 
 
 @pytest.mark.parametrize("kind", ["speed", "break-even", "cost"])

@@ -70,13 +70,14 @@ def run(arguments) -> int:
     if len(set(labels)) < len(labels):
         raise AnalysisError("--prediction", "two files have the same name, which labels a column",
                             "rename one")
-    found = []
+    found, notes = [], []
     for folder in arguments.runs:
         if not Path(folder).is_dir():
             raise AnalysisError(folder, "is not a folder, and each study is one",
                                 "give the sweep's output folder")
         one = study(Path(folder), open_runs([folder], arguments.where))
         found += clusters.reached(one, predicted, arguments.metric, target)
+        notes.append(clusters.note(one))
     known = {one.replicas for one in found}
     unused = [each.label for each in predicted if each.ranks not in known]
     if len(unused) == len(predicted):
@@ -85,6 +86,8 @@ def run(arguments) -> int:
                             "predict with --hosts and --gpus-per-node that make as many")
     head, rows = table(found, labels)
     print(markdown(head, rows) if arguments.markdown else aligned([head, *rows]))
+    if any(notes):
+        print(f"\n{next(filter(None, notes))}")
     if unused and not arguments.markdown:
         print(f"\nno runs have as many replicas as {', '.join(unused)} "
               f"{'has' if len(unused) == 1 else 'have'} ranks")

@@ -9,6 +9,7 @@ from ..figures.drawing import drawn, save
 from ..figures.kinds import KINDS, Kind
 from ..figures.page_layout import BANDS, Page
 from ..quantities.comparability import statement
+from ..quantities.reaching import interval_note
 from ..reading.run import Run
 from ..reading.schema import MEASURES
 from ..selection.opening import open_runs
@@ -166,6 +167,8 @@ def run(arguments) -> int:
         lost = kind.left_out(runs, arguments.each) if kind.left_out else ""
         if lost:
             print(f"note: {lost}")
+        if kind.name == "cost" and interval_note(runs) and not statement(runs):  # it is drawn
+            print(f"note: {interval_note(runs)}")
         if kind.name == "timing" and statement(runs):
             print(f"note: {statement(runs)}")
     return 0

@@ -10,7 +10,7 @@ from ..basics.formatting import bytes_, counted, number, percent, seconds
 from ..naming import differences, names
 from ..quantities import fields
 from ..quantities.comparability import caveats
-from ..quantities.reaching import cost_to_reach
+from ..quantities.reaching import cost_to_reach, interval_note
 from ..reading.metrics import METRICS, Metric
 from ..reading.run import Run
 from ..statistics.paired import Paired, paired
@@ -133,8 +133,9 @@ def reaching(found: list[Setting], metric: Metric) -> list[str]:
         words = [show(fmean(cost_to_reach(run, "accuracy", target, x) for run in one.runs))
                  for x, show in parts]
         texts.append(f"{one.label} {', '.join(words)}")
+    note = interval_note([run for one in found for run in one.runs])
     return [f"To reach {percent(target)} accuracy (mean over seeds, first evaluation that does): "
-            f"{'; '.join(texts)}."]
+            f"{'; '.join(texts)}.{' ' * bool(note)}{note}"]
 
 
 def scaling(found: list[Setting], metric: Metric) -> list[str]:

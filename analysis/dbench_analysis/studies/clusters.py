@@ -11,7 +11,7 @@ import numpy as np
 
 from ..basics.errors import AnalysisError
 from ..naming import names
-from ..quantities.reaching import first_reached
+from ..quantities.reaching import first_reached, interval_note
 from ..reading.run import Run
 from .family import grouped
 from .runs import Study
@@ -119,6 +119,13 @@ def reached(study: Study, clusters: Sequence[Cluster], metric: str,
                     one.seconds[each.label] = one.mean * step
             found.append(one)
     return found
+
+
+def note(study: Study) -> str:
+    """Return a warning if runs of a cell were evaluated at different intervals; "" if not."""
+    notes = (interval_note([run for runs in methods.values() for run in runs])
+             for methods in grouped(study).values())
+    return next(filter(None, notes), "")
 
 
 def fastest(found: Sequence[Reached], label: str) -> Reached | None:

@@ -61,17 +61,18 @@ struct Sgd {
         const Rows gradients = gradient, velocities = velocity;
         const int64_t begin = p.begin;
         const T rate = lr, mu = momentum, shrink = static_cast<T>(decay[p.tensor]);
-        with_flag(velocity.count > 0, [&](auto moves) DBENCH_INLINE_LAMBDA {
+        const auto with = [&]<bool kMoves, bool kAhead, bool kDecays>() DBENCH_INLINE_LAMBDA {
+            using Row = SgdRow<T, kMoves, kAhead, kDecays>;
+            use([=](int64_t i) DBENCH_INLINE_LAMBDA {
+                return Row{gradients.row<T>(i) + begin,
+                           kMoves ? velocities.row<T>(i) + begin : nullptr, rate, mu, shrink};
+            });
+        };
+        with_flag(shrink != 0, [&](auto decays) DBENCH_INLINE_LAMBDA {
+            constexpr bool kDecays = decltype(decays)::value;
+            if (velocity.count == 0) return with.template operator()<false, false, kDecays>();
             with_flag(nesterov, [&](auto ahead) DBENCH_INLINE_LAMBDA {
-                with_flag(shrink != 0, [&](auto decays) DBENCH_INLINE_LAMBDA {
-                    constexpr bool kMoves = decltype(moves)::value;
-                    using Row = SgdRow<T, kMoves, decltype(ahead)::value, decltype(decays)::value>;
-                    use([=](int64_t i) DBENCH_INLINE_LAMBDA {
-                        return Row{gradients.row<T>(i) + begin,
-                                   kMoves ? velocities.row<T>(i) + begin : nullptr, rate, mu,
-                                   shrink};
-                    });
-                });
+                with.template operator()<true, decltype(ahead)::value, kDecays>();
             });
         });
     }

@@ -4,6 +4,7 @@ import glob
 import os
 import re
 import stat
+from collections.abc import Iterable
 from io import BufferedReader
 from pathlib import Path
 
@@ -46,31 +47,75 @@ def natural(path) -> list:
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", str(path))]
 
 
+def distinct(named: Iterable[str]) -> list[str]:
+    """Return the names of different files or folders: the first name of each, because a second name
+    may be a link to it or another way to write its path."""
+    found: dict[str, str] = {}
+    for name in named:
+        found.setdefault(os.path.realpath(name), name)
+    return list(found.values())
+
+
+def below(folder: Path) -> list[Path]:
+    """Return the files in a folder and below it. Folders that are links are entered after the
+    others, each folder once. A link to a folder that contains the link or the given folder is not
+    entered."""
+    top = os.path.realpath(folder)
+    seen: set[str] = set()
+    found: list[Path] = []
+    places = [str(folder)]
+    while places:
+        links: list[str] = []
+        for place in places:
+            for here, folders, names in os.walk(place):
+                real = os.path.realpath(here)
+                if real in seen:
+                    folders.clear()
+                    continue
+                seen.add(real)
+                for path in (os.path.join(here, name) for name in folders):
+                    target = os.path.realpath(path)
+                    if os.path.islink(path) and not any(
+                            Path(inner).is_relative_to(target) for inner in (top, real)):
+                        links.append(path)
+                found += [Path(here, name) for name in names]
+        places = sorted(links, key=natural)
+    return found
+
+
 def result_files(named: list[str]) -> list[tuple[Path, bool]]:
-    """Return (file, whether the user named it explicitly) in order.
+    """Return (file, whether the user named it explicitly) in order, each file once, also if it has
+    several names.
 
     A folder stands for all result files in it and below it, and a glob pattern for all files that
     match, except copies of the first iterations of a run (EARLIER). Raises AnalysisError if a
     folder or a pattern yields no file.
     """
-    found: dict[Path, bool] = {}
+    found: dict[str, tuple[Path, bool]] = {}
+
+    def add(path: Path, explicit: bool):
+        real = os.path.realpath(path)
+        first, before = found.get(real, (path, False))
+        found[real] = first, explicit or before
+
     for item in named:
         path = Path(item)
         if path.is_dir():
-            inside = sorted((p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file()
-                             and not EARLIER.search(p.name)), key=natural)
-            if not inside:
+            # If a file lies in the folder and a link to it does as well, the file's own name counts.
+            files = [p for p in sorted(below(path), key=Path.is_symlink) if p.suffix in SUFFIXES
+                     and p.is_file() and not EARLIER.search(p.name)]
+            if not files:
                 raise AnalysisError(item, "no .h5 file in this folder",
                                     "did the run write elsewhere?")
-            for file in inside:
-                found.setdefault(file, False)
+            for file in sorted(distinct(map(str, files)), key=natural):
+                add(Path(file), False)
         elif not path.exists() and glob.has_magic(item):
             matches = sorted(glob.glob(item, recursive=True), key=natural)
             if not matches:
                 raise AnalysisError(item, "no file matches", "check the pattern and the folder")
             # A pattern that only copies match was written for them.
             for match in [match for match in matches if not EARLIER.search(match)] or matches:
-                found.setdefault(Path(match), False)
+                add(Path(match), False)
         else:
-            found[path] = True
-    return list(found.items())
+            add(path, True)
+    return list(found.values())

@@ -20,7 +20,7 @@ from ..basics.errors import AnalysisError
 from ..naming import pointers
 from ..naming.differences import flattened
 from ..quantities import fields
-from ..reading.files import TABLES, regular, result_files
+from ..reading.files import TABLES, distinct, regular, result_files
 from ..reading.run import Run
 from .conditions import Condition
 
@@ -56,8 +56,8 @@ def collect(named: list[str], keys, progress=None, optional=(),
     called after each file. `processes`: whether other processes may read files.
     """
     columns = [fields.find(key) for key in dict.fromkeys((*keys, *optional))]
-    tables = [item for item in named if Path(item).suffix in TABLES]
-    others = [item for item in named if item not in tables]
+    tables = distinct(item for item in named if Path(item).suffix in TABLES)
+    others = [item for item in named if Path(item).suffix not in TABLES]
     files = [path for path, _ in result_files(others)] if others else []
     rows: list[dict] = []
     specs: list[dict | None] = []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..basics.errors import AnalysisError
 from ..quantities.fields import COLLECTED
-from ..reading.files import TABLES, result_files
+from ..reading.files import TABLES, distinct, result_files
 from ..reading.run import Run
 from .collection import read_table
 from .conditions import matching
@@ -45,8 +45,8 @@ def open_runs(named: list[str], where: Sequence[str] = (), rows: bool = False) -
     found in a folder or by a pattern and is not a result file is skipped with a notice.
     """
     runs: list[Run] = []
-    tables = [item for item in named if Path(item).suffix in TABLES]
-    others = [item for item in named if item not in tables]
+    tables = distinct(item for item in named if Path(item).suffix in TABLES)
+    others = [item for item in named if Path(item).suffix not in TABLES]
     for table in tables:
         if not rows:
             others += files_of(table)

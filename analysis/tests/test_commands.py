@@ -200,6 +200,22 @@ def test_foreign_files_in_a_folder_are_passed_over(make, tmp_path, capsys):
     assert "passed over" in told.err and "foreign.h5" in told.err and "| ring |" in told.out
 
 
+@pytest.mark.parametrize("words", [
+    ["ranks", "{runs}"], ["reproduce", "dbench", "{runs}"],
+    ["publish", "{runs}", "-o", "{out}"],
+    ["clusters", "{runs}", "--target", "0.1", "--prediction", "{out}.json"]])
+def test_numbers_that_lack_a_run_have_the_status_1(five, tmp_path, capsys, words):
+    folder = tmp_path / "runs"
+    shutil.copytree(five, folder)
+    (tmp_path / "out.json").write_text('{"ranks": 8, "graphs": []}')
+    words = [word.format(runs=folder, out=tmp_path / "out") for word in words]
+    assert main(words) == 0 and "passed over" not in capsys.readouterr().err
+    (folder / "cut.h5").write_bytes((folder / "D_ring.h5").read_bytes()[:5000])
+    assert main(words) == 1
+    told = capsys.readouterr()
+    assert f"passed over {folder}/cut.h5: " in told.err and told.out
+
+
 def test_help_has_examples(capsys):
     for command in COMMANDS:
         with pytest.raises(SystemExit) as end:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 
 import h5py
 import numpy as np
@@ -110,6 +111,30 @@ def test_the_command_writes_the_table_and_the_page(folder, tmp_path, capsys):
     assert all(float(row["degree"]) == -float(row["predictor degree"]) > 0 for row in rows)
     page = (target / "results.md").read_text()
     assert "4 settings" in page and "| rho |" in page and (target / "gap.png").stat().st_size > 1000
+
+
+def test_two_folders_of_one_name_are_two_studies(folder, tmp_path):
+    other = tmp_path / "elsewhere" / folder.name
+    shutil.copytree(folder, other)
+    for path in other.glob("*.h5"):
+        with h5py.File(path, "r+") as file:
+            file["evaluations/mean_accuracy"][-1] += 0.1 if "ring" in path.name else 0
+    target = tmp_path / "page"
+    assert main(["gap", str(folder), str(other), str(folder), "--metric", "accuracy_mean_model",
+                 "-o", str(target)]) == 0
+    with open(target / "gaps.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["study"] for row in rows] == 3 * [str(folder)] + 3 * [str(other)]
+    (folder / "cut.h5").write_text("not a result")
+    assert main(["gap", str(folder), str(other), "--metric", "accuracy_mean_model"]) == 1
+    (folder / "cut.h5").unlink()
+    # The correlations are those of the same two studies under different names.
+    renamed = other.rename(tmp_path / "other")
+    assert main(["gap", str(folder), str(renamed), "--metric", "accuracy_mean_model", "-o",
+                 str(tmp_path / "again")]) == 0
+    first, again = ((tmp_path / place / "results.md").read_text().split("|", 1)[1]
+                    for place in ("page", "again"))
+    assert first == again
 
 
 def test_too_few_settings_are_refused(folder, capsys):

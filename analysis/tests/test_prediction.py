@@ -176,6 +176,10 @@ def test_the_command_sums_up_many_runs(folder, make, capsys):
     assert "D_ring or D_exponential or D_torus" in printed  # predicted alike
     assert "undecided" in printed and "in 0 of 1 group." in printed
     assert "Times are not to be compared" in printed  # reproducible reductions
+    (folder / "cut.h5").write_text("not a result")
+    for more in ([], ["--json"]):
+        assert main(["prediction", str(folder), *more]) == 1
+        assert "cut.h5" in capsys.readouterr().err
 
 
 def test_the_json_has_everything(folder, predicted, capsys):

@@ -220,6 +220,18 @@ def test_the_page_of_all_runs_loses_no_study(tmp_path, capsys):
     assert "12 runs of this project" in (out / "index.html").read_text()
 
 
+def test_two_folders_of_one_name_are_refused_and_one_with_two_names_is_one(tmp_path, capsys):
+    two = {k: ACCURACY[k][:2] for k in ("C_complete", "D_ring")}
+    first, second = (str(make(tmp_path / place / "mine", two)) for place in "ab")
+    out = tmp_path / "out"
+    assert main(["publish", first, second, "-o", str(out)]) == 2
+    assert f"{first}, {second}: these folders have one name" in capsys.readouterr().err
+    assert not out.exists()
+    (tmp_path / "link").symlink_to(first)
+    assert main(["publish", first, str(tmp_path / "link"), "-o", str(out)]) == 0
+    assert "4 runs of this project" in (out / "index.html").read_text()
+
+
 def test_correlations_have_intervals_and_leave_all_reduce_out(published):
     found = pd.read_csv(published[1] / "mine/correlations.csv")
     assert set(found.window) == {0.01, 0.02, 0.05, 0.1, 0.2, 0.5} and set(found.settings) == {4}

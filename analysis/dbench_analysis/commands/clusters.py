@@ -6,9 +6,8 @@ from ..basics.errors import AnalysisError
 from ..basics.formatting import aligned, counted, number, seconds
 from ..basics.markup import markdown
 from ..reading.metrics import METRICS
-from ..selection.opening import open_runs
 from ..studies import clusters
-from ..studies.runs import study
+from ..studies.runs import open_studies
 
 HELP = "which method reaches an accuracy first on clusters whose step times were predicted"
 EXAMPLES = """examples:
@@ -71,11 +70,8 @@ def run(arguments) -> int:
         raise AnalysisError("--prediction", "two files have the same name, which labels a column",
                             "rename one")
     found, notes = [], []
-    for folder in arguments.runs:
-        if not Path(folder).is_dir():
-            raise AnalysisError(folder, "is not a folder, and each study is one",
-                                "give the sweep's output folder")
-        one = study(Path(folder), open_runs([folder], arguments.where))
+    studies, faults = open_studies(arguments.runs, arguments.where)
+    for one in studies:
         found += clusters.reached(one, predicted, arguments.metric, target)
         notes.append(clusters.note(one))
     known = {one.replicas for one in found}
@@ -95,4 +91,4 @@ def run(arguments) -> int:
     if never and not arguments.markdown:
         print(f"\n{counted(never, 'method')} with a seed that did not reach {arguments.target}: "
               "no time")
-    return 0
+    return 1 if faults else 0

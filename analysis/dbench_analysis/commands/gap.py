@@ -1,13 +1,13 @@
 """`dbench-analyze gap`: how well properties of a graph predict its gap to all-reduce."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from ..basics.errors import AnalysisError
 from ..basics.formatting import aligned
 from ..quantities import fields
-from ..selection.opening import open_runs
 from ..studies import gap, gap_page
-from ..studies.runs import study
+from ..studies.runs import of_one_name, open_studies
 from . import page_options
 
 HELP = "how well properties of a graph predict by how much it is worse than all-reduce"
@@ -31,18 +31,15 @@ def declare(parser):
 
 
 def run(arguments) -> int:
-    for folder in arguments.runs:
-        if not Path(folder).is_dir():
-            raise AnalysisError(folder, "is not a folder, and each study is one",
-                                "give the sweep's output folder")
     if not fields.find(arguments.metric, "--metric").better:
         raise AnalysisError(f"--metric {arguments.metric}", "is neither better high nor better low",
                             f"give {METRIC} or accuracy_mean_model")
     target = Path(arguments.output) if arguments.output else None
     if target and target.exists() and not target.is_dir():
         raise AnalysisError(target, "is not a folder", "name a folder, such as docs/studies/gap")
-    studies = [study(Path(folder), open_runs([folder], arguments.where))
-               for folder in arguments.runs]
+    studies, faults = open_studies(arguments.runs, arguments.where)
+    alike = of_one_name(studies)
+    studies = [replace(one, name=str(one.folder)) if one in alike else one for one in studies]
     found = [setting for one in studies for setting in gap.settings(one, arguments.metric)]
     if len(found) < FEWEST:
         raise AnalysisError(
@@ -59,4 +56,4 @@ def run(arguments) -> int:
         for path in gap_page.write([one.name for one in studies], arguments.metric, found, made,
                                    target):
             print(path)
-    return 0
+    return 1 if faults else 0

@@ -6,7 +6,7 @@ from ..basics.errors import AnalysisError
 from ..basics.formatting import aligned, counted
 from ..quantities import prediction
 from ..quantities.comparability import statement
-from ..selection.opening import open_runs
+from ..selection.opening import opened
 from ..tables import predictions
 
 HELP = "predicted step times compared with measured ones"
@@ -28,7 +28,7 @@ def declare(parser):
 
 
 def run(arguments) -> int:
-    runs = open_runs(arguments.runs, arguments.where)
+    runs, faults = opened(arguments.runs, arguments.where)
     compared = [found for run in runs if (found := prediction.comparison(run))]
     if not compared:
         raise AnalysisError(
@@ -38,7 +38,7 @@ def run(arguments) -> int:
     total = prediction.summary(compared, groups)
     if arguments.json:
         print(json.dumps(predictions.as_json(compared, groups, total), indent=2, allow_nan=False))
-        return 0
+        return 1 if faults else 0
     parts = [aligned(predictions.runs(compared))]
     parts += [aligned(predictions.groups(groups))] if groups else []
     notes = predictions.sentences(total)
@@ -51,4 +51,4 @@ def run(arguments) -> int:
     if groups and statement([one.run for one in compared]):
         notes.append(statement([one.run for one in compared]))
     print("\n\n".join([*parts, "\n".join(notes)]))
-    return 0
+    return 1 if faults else 0

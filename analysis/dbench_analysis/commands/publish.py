@@ -9,6 +9,7 @@ from ..quantities import fields
 from ..statistics.outcome import parse_margin
 from ..studies.family import METRIC, Terms
 from ..studies.publish import INDEX, publish
+from ..studies.runs import open_studies
 from . import page_options
 
 HELP = "tables, figures and a page of verdicts for each study, and one page to browse all runs"
@@ -39,10 +40,6 @@ def declare(parser):
 
 def run(arguments) -> int:
     target = Path(arguments.output)
-    for folder in arguments.runs:
-        if not Path(folder).is_dir():
-            raise AnalysisError(folder, "is not a folder, and each study is one",
-                                "give the sweep's output folder")
     if target.exists() and not target.is_dir():
         raise AnalysisError(target, "is not a folder", "name a folder, such as docs/studies")
     if not 0 < arguments.alpha < 1:
@@ -52,11 +49,12 @@ def run(arguments) -> int:
                             f"give {METRIC} or loss_mean_model")
     terms = Terms(parse_margin(arguments.margin, fields.find(arguments.metric)), arguments.alpha,
                   arguments.metric)
-    paths, lost = publish(arguments.runs, arguments.where, target, terms)
+    studies, faults = open_studies(arguments.runs, arguments.where)
+    paths, lost = publish(studies, target, terms)
     for path in paths:
         print(path)
     if lost:
         print(f"note: {target / INDEX} is left as it is. It has runs of studies that were not "
               f"given: {', '.join(sorted(lost))}. Give their folders as well, or remove the page, "
               "to write it anew.", file=sys.stderr)
-    return 0
+    return 1 if faults else 0

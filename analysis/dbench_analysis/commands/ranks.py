@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ..basics import markup
 from ..basics.errors import AnalysisError
-from ..selection.opening import open_runs
+from ..selection.opening import opened
 from ..statistics.ranking import ranking
 from ..tables.rank_tables import as_csv, as_text
 from . import page_options
@@ -39,11 +39,12 @@ def run(arguments) -> int:
     if not 0 < arguments.window <= 1:
         raise AnalysisError(f"--window {arguments.window}", "out of range",
                             "a share of the iterations, such as 0.1")
-    found = ranking(open_runs(arguments.runs, arguments.where), arguments.window)
+    runs, faults = opened(arguments.runs, arguments.where)
+    found = ranking(runs, arguments.window)
     content = (as_csv(found) if arguments.format == "csv" else as_text(
         found, markup.latex if arguments.format == "latex" else markup.markdown))
     if arguments.output:
         Path(arguments.output).write_text(content + "\n", encoding="utf-8")
     else:
         sys.stdout.write(content + "\n")
-    return 0
+    return 1 if faults else 0

@@ -9,7 +9,7 @@ from ..claims.finding import Terms
 from ..claims.report import SOURCES, report
 from ..quantities.fields import COLUMNS
 from ..reproduction import definition
-from ..selection.opening import open_runs
+from ..selection.opening import opened
 from ..statistics.outcome import parse_margin
 from . import page_options, published_tables
 
@@ -84,7 +84,7 @@ def run(arguments) -> int:
                             "a share of the iterations below one half, such as 0.1")
     margin = parse_margin(arguments.margin, COLUMNS["accuracy_mean_model"])
     terms = Terms(alpha=arguments.alpha, margin=margin, window=arguments.window)
-    runs = open_runs(arguments.runs, arguments.where) if arguments.runs else []
+    runs, faults = opened(arguments.runs, arguments.where) if arguments.runs else ([], [])
     found = report(arguments.name, runs, terms)
     form = "json" if arguments.json else arguments.format
     content = {"markdown": documents.markdown, "latex": documents.latex,
@@ -93,4 +93,4 @@ def run(arguments) -> int:
         Path(arguments.output).write_text(content, encoding="utf-8")
     else:
         sys.stdout.write(content)
-    return 0
+    return 1 if faults else 0

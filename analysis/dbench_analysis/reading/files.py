@@ -101,7 +101,7 @@ def result_files(named: list[str]) -> list[tuple[Path, bool]]:
     for item in named:
         path = Path(item)
         if path.is_dir():
-            # If a file lies in the folder and a link to it does as well, the file's own name counts.
+            # The name of a file itself comes before links to it.
             files = [p for p in sorted(below(path), key=Path.is_symlink) if p.suffix in SUFFIXES
                      and p.is_file() and not EARLIER.search(p.name)]
             if not files:

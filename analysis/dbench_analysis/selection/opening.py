@@ -38,13 +38,19 @@ def files_of(table: str) -> list[str]:
 
 
 def open_runs(named: list[str], where: Sequence[str] = (), rows: bool = False) -> list[Run]:
-    """Return the named runs for which all conditions `where` hold; a table of `collect` stands for
-    the runs that it lists.
+    """Return the runs of `opened` without its faults."""
+    return opened(named, where, rows)[0]
 
-    If `rows` is true, the table's row replaces a result file that no longer exists. A file that was
-    found in a folder or by a pattern and is not a result file is skipped with a notice.
+
+def opened(named: list[str], where: Sequence[str] = (),
+           rows: bool = False) -> tuple[list[Run], list[str]]:
+    """Return the named runs for which all conditions `where` hold, and a line for each file that
+    was found in a folder or by a pattern and cannot be read as a result file. Such a file is
+    skipped with a notice. A table of `collect` stands for the runs that it lists; if `rows` is
+    true, the table's row replaces a result file that no longer exists.
     """
     runs: list[Run] = []
+    faults: list[str] = []
     tables = distinct(item for item in named if Path(item).suffix in TABLES)
     others = [item for item in named if Path(item).suffix not in TABLES]
     for table in tables:
@@ -63,7 +69,8 @@ def open_runs(named: list[str], where: Sequence[str] = (), rows: bool = False) -
             if explicit:
                 raise
             print(f"dbench-analyze: passed over {error}", file=sys.stderr)
+            faults.append(str(error))
     if not runs:
         raise AnalysisError(" ".join(named), "no result file of dbench among these",
                             "see the notices above")
-    return matching(runs, where)
+    return matching(runs, where), faults

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from ..basics.errors import AnalysisError
 from ..basics.formatting import counted
 from ..basics.paths import replace_file
 from ..figures.drawing import drawn, save, stem
@@ -17,10 +18,9 @@ from ..figures.kinds import KINDS
 from ..pages.report import document, figures_of
 from ..reading.run import Run
 from ..selection.collection import with_one_type
-from ..selection.opening import open_runs
 from . import page, tables
 from .family import Terms, statements
-from .runs import Study, cell_labels, spec_hash, spec_of, study
+from .runs import Study, cell_labels, of_one_name, spec_hash, spec_of
 
 FIGURES = ("scale", "variance-accuracy", "early", "connections", "convergence")
 OVER_CELLS = ("scale",)
@@ -92,19 +92,24 @@ def written_page(finals: list[Run], specs: list[Path], names: list[str], title: 
     return folder / INDEX
 
 
-def publish(folders: Sequence[str], where: Sequence[str], target: Path,
+def publish(studies: Sequence[Study], target: Path,
             terms: Terms) -> tuple[list[Path], set[str]]:
-    """Publish each folder of runs as a study in the folder of its name in `target`, with a page of
-    its final runs, and the page with the final runs of all given studies.
+    """Publish each study in the folder of its name in `target`, with a page of its final runs, and
+    the page with the final runs of all given studies. Raises AnalysisError if two studies have one
+    name.
 
     Return the files, and the studies of the page of all that were not given. If there are such
     studies, that page is left as it is, because it would lose their runs."""
+    alike = of_one_name(studies)
+    if alike:
+        raise AnalysisError(
+            ", ".join(str(one.folder) for one in alike), "these folders have one name, and a study "
+            "is published under the name of its folder", "rename one, or give each a -o of its own")
     found: list[Path] = []
     finals: list[Run] = []
     specs: list[Path] = []
     names: list[str] = []
-    for folder in folders:
-        one = study(Path(folder), open_runs([folder], where))
+    for one in studies:
         place = target / one.name
         place.mkdir(parents=True, exist_ok=True)
         made = statements(one, terms)

@@ -3,14 +3,16 @@
 import csv
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..basics.errors import AnalysisError
 from ..basics.formatting import counted
 from ..naming import differences, names
+from ..reading.files import distinct
 from ..reading.run import Run
+from ..selection.opening import opened
 
 # Entries that belong to a method: two runs of one cell may differ in them.
 OF_METHOD = ("/implementation", "/algorithm", "/graph", "/optimizer", "/message")
@@ -78,6 +80,28 @@ def study(folder: Path, runs: list[Run]) -> Study:
     return Study(folder.resolve().name, folder, finals, trials, method_labels(finals),
                  {row.get("method", ""): row for row in rows(folder / TUNING)},
                  {row.get("file", ""): row.get("method", "") for row in listed})
+
+
+def open_studies(folders: Sequence[str], where: Sequence[str]) -> tuple[list[Study], list[str]]:
+    """Return the study of each folder, a folder with two names once, and a line for each file that
+    cannot be read."""
+    for folder in folders:
+        if not Path(folder).is_dir():
+            raise AnalysisError(folder, "is not a folder, and each study is one",
+                                "give the sweep's output folder")
+    studies: list[Study] = []
+    faults: list[str] = []
+    for folder in distinct(folders):
+        runs, unread = opened([folder], where)
+        studies.append(study(Path(folder), runs))
+        faults += unread
+    return studies, faults
+
+
+def of_one_name(studies: Sequence[Study]) -> list[Study]:
+    """Return the studies whose name another one has as well."""
+    names = [one.name for one in studies]
+    return [one for one in studies if names.count(one.name) > 1]
 
 
 def method_labels(runs: list[Run]) -> list[str]:

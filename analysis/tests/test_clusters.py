@@ -1,6 +1,7 @@
 """Tests `dbench-analyze clusters`: iterations to a target, times on predicted clusters, errors."""
 
 import json
+import shutil
 
 import h5py
 import numpy as np
@@ -60,6 +61,22 @@ def test_times_are_iterations_times_the_predicted_step(folder, tmp_path):
     best = clusters.fastest(list(found.values()), "slow")
     assert best is min((found["C_complete"], found["D_ring"]), key=lambda one: one.seconds["slow"])
     assert clusters.fastest(list(found.values()), "other") is None
+
+
+def test_a_run_that_is_not_complete_did_not_reach_the_target(folder, tmp_path, capsys):
+    other = tmp_path / "lost"
+    shutil.copytree(folder, other)
+    with h5py.File(other / "D_ring-s1.h5", "r+") as file:
+        file.attrs["status"] = "failed"
+    replicas = open_runs([str(folder)])[0].replicas
+    step = prediction(tmp_path / "step.json", replicas, all_reduce=10, ring=1.0)
+    words = ["clusters", str(other), "--prediction", str(step), "--target", "80%"]
+    assert main([*words, "--markdown"]) == 0
+    table = capsys.readouterr().out
+    assert "| D_ring | 1 of 2 (1 lost) | - | - |" in table and "*" in next(
+        line for line in table.splitlines() if "C_complete" in line)
+    assert main(words) == 0
+    assert "1 seed lost, whose run is not complete" in capsys.readouterr().out
 
 
 def test_graphs_with_keys_have_predictions_of_their_own(folder, tmp_path):

@@ -91,6 +91,26 @@ def test_settings_of_runs(folder):
         0.1 / ring.batch * (1 / 4 - 1 / ring.replicas))
 
 
+def test_a_graph_with_lost_runs_has_no_gap(folder, tmp_path, capsys):
+    other = tmp_path / "lost"
+    shutil.copytree(folder, other)
+    with h5py.File(other / "D_ring-s2.h5", "r+") as file:
+        file.attrs["status"] = "failed"
+    with h5py.File(other / "D_torus-s2.h5", "r+") as file:
+        file["evaluations/mean_accuracy"][-1] = np.nan
+    one = study(other, open_runs([str(other)]))
+    metric = "accuracy_mean_model"
+    assert [s.graph for s in gap.settings(one, metric)] == ["D_complete"]
+    assert gap.lost(one, metric) == ["D_ring (lost, all)", "D_torus (lost, all)"]
+    target = tmp_path / "page"
+    assert main(["gap", str(folder), str(other), "--metric", metric, "-o", str(target)]) == 0
+    said = "2 settings left out, because a run of the graph or of all-reduce is not complete"
+    assert said in capsys.readouterr().out
+    assert said in " ".join((target / "results.md").read_text().split())
+    assert main(["gap", str(other), "--metric", metric]) == 2
+    assert "2 settings left out" in capsys.readouterr().err
+
+
 def test_the_command_writes_the_table_and_the_page(folder, tmp_path, capsys):
     other = make(tmp_path / "other", {"C_complete": ACCURACY["C_complete"],
                                       "D_ring": ACCURACY["D_ring"]})

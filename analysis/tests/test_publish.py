@@ -66,6 +66,62 @@ def test_a_seed_without_a_finite_value_leaves_a_method_undecided(tmp_path):
     assert "no finite value for 1 seed" in "\n".join(page.verdicts([ring], ring.terms))
 
 
+def lose(folder, *names, status="failed"):
+    """Give the runs of these names this status."""
+    for name in names:
+        with h5py.File(folder / f"{name}.h5", "r+") as file:
+            file.attrs["status"] = status
+
+
+SEVEN = {k: np.append(ACCURACY[k], 0.8 - 0.05 * (k == "D_ring"))
+         for k in ("C_complete", "D_ring", "D_torus")}
+
+
+def test_a_verdict_does_not_rest_on_the_runs_that_survived(tmp_path, capsys):
+    folder = make(tmp_path / "mine", SEVEN)
+    assert (made(folder)["D_ring"].verdict, len(made(folder)["D_ring"].d)) == ("worse", 7)
+    lose(folder, "D_ring-s7")
+    lose(folder, *(f"D_torus-s{seed}" for seed in range(1, 8)), status="running")
+    found = made(folder)
+    ring, torus = found["D_ring"], found["D_torus"]
+    assert (len(ring.d), ring.incomplete, ring.lost, ring.verdict) == (6, 1, 0, "undecided")
+    assert (len(torus.d), torus.incomplete, torus.verdict) == (0, 7, "undecided")
+    assert main(["publish", str(folder), "-o", str(tmp_path / "out")]) == 0
+    capsys.readouterr()
+    place = tmp_path / "out/mine"
+    text = " ".join((place / "results.md").read_text().split())
+    assert "8 of 21 final runs are not complete and left out: they are lost." in text
+    assert "D_ring or C_complete has no complete run for 1 seed" in text
+    assert "| all | D_ring | 6 (1 lost) |" in text and "| all | D_torus | 0 (7 lost) | - |" in text
+    assert "| D_torus | 0 | - |" in text and "nan" not in text
+    assert list(pd.read_csv(place / "methods.csv").lost) == [0, 1, 7]
+    assert list(pd.read_csv(place / "statements.csv").lost) == [1, 7]
+    assert len(pd.read_csv(place / "runs.csv")) == 13  # complete runs
+
+
+def test_a_lost_run_of_all_reduce_leaves_every_method_of_its_cell_undecided(tmp_path):
+    folder = make(tmp_path / "mine", SEVEN)
+    lose(folder, "C_complete-s1")
+    found = made(folder)
+    assert {s.verdict for s in found.values()} == {"undecided"} and len(found["D_ring"].d) == 6
+
+
+def test_a_run_is_not_lost_if_it_was_made_again_or_is_a_trial(tmp_path):
+    folder = make(tmp_path / "mine", SEVEN)
+    (folder / "again.h5").write_bytes((folder / "D_ring-s7.h5").read_bytes())
+    lose(folder, "D_ring-s7")
+    assert made(folder)["D_ring"].verdict == "worse"
+    # The table of trials lists complete runs only. Seed 7 is that of trials.
+    (folder / "again.h5").unlink()
+    rows = ["file,role,seed"] + [f"{path.name},{'trial' if '-s7' in path.stem else 'final'},"
+                                 f"{path.stem[-1]}" for path in sorted(folder.glob("*.h5"))
+                                 if path.stem != "D_ring-s7"]
+    (folder / "trials.csv").write_text("\n".join(rows) + "\n")
+    assert not study(folder, open_runs([str(folder)])).lost
+    lose(folder, "D_ring-s6")
+    assert [run.name for run in study(folder, open_runs([str(folder)])).lost] == ["D_ring-s6"]
+
+
 def test_runs_that_the_table_of_trials_lacks_are_an_error(tmp_path):
     folder = make(tmp_path / "mine")
     (folder / "trials.csv").write_text("file,role\nD_ring-s1.h5,final\n")

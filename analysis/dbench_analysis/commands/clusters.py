@@ -53,7 +53,8 @@ def table(found: list[clusters.Reached], labels: list[str]) -> tuple[list[str], 
     for one in found:
         cell = [other for other in found if (other.study, other.cell) == (one.study, one.cell)]
         row = [*[one.study] * several, one.cell, one.method,
-               f"{sum(n is not None for n in one.iterations)} of {len(one.iterations)}",
+               f"{sum(n is not None for n in one.iterations)} of {len(one.iterations)}"
+               + f" ({one.lost} lost)" * (one.lost > 0),
                number(round(one.mean, 1)) if one.always else "-"]
         for label in labels:
             mark = " *" if clusters.fastest(cell, label) is one else ""
@@ -91,4 +92,8 @@ def run(arguments) -> int:
     if never and not arguments.markdown:
         print(f"\n{counted(never, 'method')} with a seed that did not reach {arguments.target}: "
               "no time")
+    lost = sum(one.lost for one in found)
+    if lost and not arguments.markdown:
+        print(f"\n{counted(lost, 'seed')} lost, whose run is not complete: counted as not reaching "
+              f"{arguments.target}")
     return 1 if faults else 0

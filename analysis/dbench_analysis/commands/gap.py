@@ -41,19 +41,20 @@ def run(arguments) -> int:
     alike = of_one_name(studies)
     studies = [replace(one, name=str(one.folder)) if one in alike else one for one in studies]
     found = [setting for one in studies for setting in gap.settings(one, arguments.metric)]
+    lost = [name for one in studies for name in gap.lost(one, arguments.metric)]
     if len(found) < FEWEST:
         raise AnalysisError(
             " ".join(arguments.runs),
             f"{len(found)} settings have a gap to all-reduce and known effective neighbours, and "
             f"at least {FEWEST} are needed",
             "give folders with runs of C_complete and of several graphs that differ in nothing "
-            "else")
+            "else" + f"; {gap_page.lost_text(lost)[:-1]}" * bool(lost))
     made = gap.agreements(found)
     head, rows = gap_page.agreement_rows(made)
     print(aligned([head, *rows]))
-    print("\n" + "\n".join(gap_page.verdict(made)))
+    print("\n" + "\n".join([*gap_page.verdict(made), *[gap_page.lost_text(lost)] * bool(lost)]))
     if target:
         for path in gap_page.write([one.name for one in studies], arguments.metric, found, made,
-                                   target):
+                                   target, lost):
             print(path)
     return 1 if faults else 0

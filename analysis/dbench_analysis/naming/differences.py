@@ -31,9 +31,13 @@ def by_setting(runs: list[Run]) -> list[list[Run]]:
     seed."""
     groups: dict[frozenset, list[Run]] = {}
     for run in runs:
-        setting = frozenset((p, v) for p, v in flattened(run.spec).items() if not is_ignored(p))
-        groups.setdefault(setting, []).append(run)
+        groups.setdefault(whole_setting(run), []).append(run)
     return list(groups.values())
+
+
+def whole_setting(run: Run) -> frozenset:
+    """Return the whole spec except for ignored entries, such as the seed."""
+    return frozenset((p, v) for p, v in flattened(run.spec).items() if not is_ignored(p))
 
 
 def flattened(value, pointer: str = "") -> dict[str, str]:

@@ -55,6 +55,7 @@ class Reached:
     study     its folder, because two studies may have the same name
     seconds   {label of a cluster: mean over the seeds}; only clusters that have the method, and
               only if every seed reached the target
+    lost      seeds whose run is not complete: they count as seeds that did not reach the target
     """
 
     study: str
@@ -63,6 +64,7 @@ class Reached:
     replicas: int
     iterations: list[int | None]
     seconds: dict[str, float]
+    lost: int = 0
 
     @property
     def always(self) -> bool:
@@ -111,8 +113,10 @@ def reached(study: Study, clusters: Sequence[Cluster], metric: str,
     found = []
     for cell, methods in grouped(study).items():
         for method, runs in methods.items():
-            done = [first_reached(run, metric, target) for run in runs]
-            one = Reached(str(study.folder), cell, method, runs[0].replicas, done, {})
+            done = [first_reached(run, metric, target) if run.status == "complete" else None
+                    for run in runs]
+            one = Reached(str(study.folder), cell, method, runs[0].replicas, done, {},
+                          sum(run.status != "complete" for run in runs))
             for each in clusters:
                 step = each.seconds(runs[0])
                 if one.always and each.ranks == one.replicas and step is not None:

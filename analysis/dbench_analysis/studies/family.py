@@ -39,6 +39,7 @@ class Statement:
     equivalence_p    of two one-sided t-tests; equivalence_family: corrected by Holm's method
     power            the probability that these tests show equivalence if there is no difference
     lost             shared seeds without a difference, because a run has no finite value
+    incomplete       seeds of which the method or the reference has only a run that is not complete
     """
 
     cell: str
@@ -55,17 +56,18 @@ class Statement:
     power: float
     terms: Terms
     lost: int = 0
+    incomplete: int = 0
 
     @property
     def mean(self) -> float:
-        return float(self.d.mean())
+        return float(self.d.mean()) if len(self.d) else math.nan
 
     @property
     def verdict(self) -> str:
         """Return the verdict; a difference that is shown and shown to be within the margin has both
-        words. If values are not finite, it is undecided: the other seeds were not chosen at
-        random."""
-        if len(self.d) < SEEDS or self.lost:
+        words. If values are not finite or missing, it is undecided: the other seeds were not
+        chosen at random."""
+        if len(self.d) < SEEDS or self.lost or self.incomplete:
             return UNDECIDED
         low = fields.find(self.terms.metric).better == "low"
         found = []
@@ -82,22 +84,23 @@ def is_reference(run: Run) -> bool:
 
 
 def values(runs: list[Run], metric: str) -> dict[object, float]:
-    """Return {seed: value} of runs of one method and cell. Raises AnalysisError if a seed occurs
-    twice."""
+    """Return {seed: value} of runs of one method and cell; NaN for a run that is not complete.
+    Raises AnalysisError if a seed occurs twice."""
     found: dict[object, float] = {}
     for run in runs:
         seed = names.seed(run)
         if seed in found:
             raise AnalysisError(run.path, f"seed {seed} occurs twice in one method and cell",
                                 "give a folder that holds one study")
-        found[seed] = float(fields.find(metric).value(run))
+        found[seed] = (float(fields.find(metric).value(run)) if run.status == "complete"
+                       else math.nan)
     return found
 
 
 def grouped(study: Study) -> dict[str, dict[str, list[Run]]]:
-    """Return {cell: {method: its runs}}, in the order of the runs."""
+    """Return {cell: {method: its runs}}, in the order of the runs. Lost runs come last."""
     found: dict[str, dict[str, list[Run]]] = {}
-    for run, method, cell in zip(study.finals, study.labels, cell_labels(study.finals)):
+    for run, method, cell in zip(study.runs, study.labels, cell_labels(study.runs)):
         found.setdefault(cell, {}).setdefault(method, []).append(run)
     return found
 
@@ -120,11 +123,13 @@ def statements(study: Study, terms: Terms) -> list[Statement]:
         theirs = values(methods[reference], terms.metric)
         for method, runs in methods.items():
             ours = values(runs, terms.metric)
-            shared = [ours[s] - theirs[s] for s in ours if s in theirs]
-            finite = np.array([d for d in shared if math.isfinite(d)])
-            if method != reference and len(finite):
+            shared = {s: ours[s] - theirs[s] for s in ours if s in theirs}
+            finite = np.array([d for d in shared.values() if math.isfinite(d)])
+            if method != reference and shared:
+                missing = {names.seed(run) for run in (*runs, *methods[reference])
+                           if run.status != "complete"}
                 pairs.append((cell, method, reference, finite))
-                lost.append(len(shared) - len(finite))
+                lost.append((len(shared.keys() - missing) - len(finite), len(missing)))
     enough = [len(d) >= SEEDS for *_, d in pairs]
     p = [significance.paired_t(d) for *_, d in pairs]
     equal = [significance.tost(d, terms.margin) for *_, d in pairs]
@@ -136,5 +141,5 @@ def statements(study: Study, terms: Terms) -> list[Statement]:
         float(families[0][i]), significance.sign_flip(d, rng)[0], medians.sign_test(d), equal[i],
         float(families[1][i]),
         power.equivalence_power(len(d), float(d.std(ddof=1)), terms.margin, terms.alpha, FEW)
-        if len(d) > 1 else 0.0, terms, lost[i])
+        if len(d) > 1 else 0.0, terms, *lost[i])
         for i, (cell, method, reference, d) in enumerate(pairs)]

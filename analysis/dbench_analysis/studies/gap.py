@@ -1,7 +1,7 @@
 """Predicts by how much a graph falls behind all-reduce, from properties of the graph that are known
 before training, and compares these predictions by rank correlation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,9 +82,33 @@ def effective_neighbours(run: Run) -> float:
     return float(value) if value is not None else float("nan")
 
 
+def compared(study: Study) -> Iterator[tuple[str, str, list[Run], list[Run]]]:
+    """Yield (cell, method, its runs, those of all-reduce) of each graph whose cell has
+    all-reduce."""
+    for cell, methods in grouped(study).items():
+        all_reduce = reference_of(methods)
+        if all_reduce is None:
+            continue
+        for method, runs in methods.items():
+            if names.algorithm(runs[0]) != "centralized":
+                yield cell, method, runs, methods[all_reduce]
+
+
+def is_lost(run: Run, metric: str) -> bool:
+    """Return whether a run says nothing about the metric: it is not complete, or diverged."""
+    return run.status != "complete" or not np.isfinite(float(fields.find(metric).value(run)))
+
+
+def lost(study: Study, metric: str) -> list[str]:
+    """Return the graphs with their cells that `settings` leaves out because a run of theirs or of
+    all-reduce is lost. A mean over the other seeds would favour a graph that often fails."""
+    return [f"{method} ({study.name}, {cell})" for cell, method, runs, reference in compared(study)
+            if any(is_lost(run, metric) for run in (*runs, *reference))]
+
+
 def settings(study: Study, metric: str) -> list[Setting]:
     """Return the graphs of a study whose cell has all-reduce, and whose first mixing matrix has a
-    number of effective neighbours."""
+    number of effective neighbours. Graphs with lost runs are left out."""
     column = fields.find(metric)
     sign = 1 if column.better == "low" else -1
 
@@ -95,23 +119,18 @@ def settings(study: Study, metric: str) -> list[Setting]:
         return float(column.value(run))
 
     found = []
-    for cell, methods in grouped(study).items():
-        all_reduce = reference_of(methods)
-        if all_reduce is None:
+    for cell, method, runs, reference in compared(study):
+        if any(is_lost(run, metric) for run in (*runs, *reference)):
             continue
-        reference = methods[all_reduce]
-        for method, runs in methods.items():
-            if names.algorithm(runs[0]) == "centralized":
-                continue
-            setting = Setting(
-                study.name, cell, method, runs[0].replicas,
-                sign * (mean(runs, result) - mean(reference, result)),
-                mean(runs, lambda run: float(fields.find("lr").value(run))),
-                mean(runs, lambda run: fields.batch(run) / run.replicas),
-                mean(runs, lambda run: float(fields.find("degree").value(run))),
-                mean(runs, fields.rho), mean(runs, effective_neighbours))
-            if np.isfinite([setting.gap, setting.batch, setting.rho, setting.effective]).all():
-                found.append(setting)
+        setting = Setting(
+            study.name, cell, method, runs[0].replicas,
+            sign * (mean(runs, result) - mean(reference, result)),
+            mean(runs, lambda run: float(fields.find("lr").value(run))),
+            mean(runs, lambda run: fields.batch(run) / run.replicas),
+            mean(runs, lambda run: float(fields.find("degree").value(run))),
+            mean(runs, fields.rho), mean(runs, effective_neighbours))
+        if np.isfinite([setting.gap, setting.batch, setting.rho, setting.effective]).all():
+            found.append(setting)
     return found
 
 

@@ -2,13 +2,14 @@
 
 import math
 import textwrap
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from ..basics.formatting import number
+from ..basics.formatting import counted, number
 from ..basics.markup import markdown
 from ..basics.paths import replace_file
 from ..figures.drawing import drawing_settings, save
@@ -59,6 +60,12 @@ def verdict(made: list[Agreement]) -> list[str]:
     return found
 
 
+def lost_text(lost: Sequence[str]) -> str:
+    """Return a sentence on the settings that are left out because runs are lost."""
+    return (f"{counted(len(lost), 'setting')} left out, because a run of the graph or of "
+            f"all-reduce is not complete or has no finite value: {', '.join(lost)}.")
+
+
 def table(found: list[Setting]) -> pd.DataFrame:
     """Return a row for each setting, with the predictors and the predictions of held-out graphs."""
     frame = pd.DataFrame([asdict(s) for s in found])
@@ -88,7 +95,8 @@ def picture(found: list[Setting], metric: str, target: Path):
         plt.close(figure)
 
 
-def page(studies: list[str], metric: str, found: list[Setting], made: list[Agreement]) -> str:
+def page(studies: list[str], metric: str, found: list[Setting], made: list[Agreement],
+         lost: Sequence[str] = ()) -> str:
     """Return the page as Markdown."""
     head, rows = agreement_rows(made)
     return "\n".join([
@@ -97,7 +105,7 @@ def page(studies: list[str], metric: str, found: list[Setting], made: list[Agree
             f"`dbench-analyze gap` made this page from {len(found)} settings (a graph in a cell, "
             f"means over its seeds) of the studies {', '.join(studies)}. `gaps.csv` has them all. "
             f"The gap is by how much {fields.find(metric).title} is worse than with all-reduce in "
-            "the same cell.", WIDTH, break_on_hyphens=False),
+            "the same cell." + f" {lost_text(lost)}" * bool(lost), WIDTH, break_on_hyphens=False),
         "", *(f"* {sentence}" for sentence in verdict(made)), "",
         markdown(head, rows), "",
         textwrap.fill(
@@ -110,10 +118,10 @@ def page(studies: list[str], metric: str, found: list[Setting], made: list[Agree
 
 
 def write(studies: list[str], metric: str, found: list[Setting], made: list[Agreement],
-          target: Path) -> list[Path]:
+          target: Path, lost: Sequence[str] = ()) -> list[Path]:
     """Write gaps.csv, gap.png and results.md to a folder; return the files."""
     target.mkdir(parents=True, exist_ok=True)
     written = written_table(table(found), target / "gaps.csv")
     picture(found, metric, target / "gap.png")
-    replace_file(target / "results.md", page(studies, metric, found, made))
+    replace_file(target / "results.md", page(studies, metric, found, made, lost))
     return [*written, target / "gap.png", target / "results.md"]

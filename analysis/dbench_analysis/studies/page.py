@@ -38,6 +38,8 @@ def lost(row, value: float) -> str:
 
 def loss_text(row) -> str:
     deviation = row.loss_mean_model_deviation
+    if not row.seeds:
+        return "-"
     return f"{row.loss_mean_model:.4f}" + (f" ± {deviation:.4f}" if math.isfinite(deviation)
                                            else "")
 
@@ -51,7 +53,7 @@ def methods_table(methods: pd.DataFrame) -> str:
     """Return the table of methods: a method with its trials and sensitivity in each row."""
     head = ["cell", "method", "seeds", "mean model, %", "its loss", "worst local model, %",
             "sent", "early variance", "lr", "trials", "lost at half lr", "lost at twice lr"]
-    rows = [[row.cell, row.method, str(row.seeds),
+    rows = [[row.cell, row.method, f"{row.seeds}" + f" ({row.lost} lost)" * (row.lost > 0),
              spread(row.accuracy_mean_model, row.accuracy_mean_model_deviation),
              loss_text(row), spread(row.accuracy_min, row.accuracy_min_deviation),
              bytes_(row.bytes), number(row.variance_early, 3), rate_text(row), number(row.trials),
@@ -74,7 +76,7 @@ def statements_table(made: list[Statement]) -> str:
     head = ["cell", "method", "pairs", f"difference to all-reduce{unit} (interval)", "p", "Holm",
             "sign flips", "sign test", "p of equivalence", "Holm", "power", "verdict"]
     rows = [[s.cell, s.method, str(len(s.d)),
-             f"{factor * s.mean:+.{digits}f}" + (
+             "-" if not len(s.d) else f"{factor * s.mean:+.{digits}f}" + (
                  f" ({factor * s.interval[0]:+.{digits}f} to {factor * s.interval[1]:+.{digits}f})"
                  if s.interval[2] >= 1 - s.terms.alpha else ""),
              p_text(s.p), p_text(s.p_family), p_text(s.flips_p), p_text(s.sign_p),
@@ -106,6 +108,9 @@ def verdicts(made: list[Statement], terms: Terms) -> list[str]:
         found += [f"* {cell}: {s.method} or {s.reference} has no finite value for "
                   f"{counted(s.lost, 'seed')}, so that {s.method} is undecided."
                   for s in made if s.cell == cell and s.lost]
+        found += [f"* {cell}: {s.method} or {s.reference} has no complete run for "
+                  f"{counted(s.incomplete, 'seed')}, so that {s.method} is undecided."
+                  for s in made if s.cell == cell and s.incomplete]
     if not found:
         found = ["* No cell has all-reduce and another method with shared seeds: no verdict."]
     return found
@@ -121,7 +126,9 @@ def page(study: Study, terms: Terms, methods: pd.DataFrame, made: list[Statement
         f"(seeds {seeds(study)}) and {counted(len(study.trials), 'trial')}. Commit of the program: "
         f"{commits}. The tables are also beside this page: `runs.csv` has a row for each run, "
         "`methods.csv`, `statements.csv` and `correlations.csv` have those below with all "
-        "digits. The rules are those of all [studies](../../studies.md).", "",
+        "digits. The rules are those of all [studies](../../studies.md)."
+        + f" {len(study.lost)} of {counted(len(study.runs), 'final run')} are not complete and "
+        "left out: they are lost." * bool(study.lost), "",
         "## Verdict", "",
         f"Each method is compared with all-reduce in the same cell. Statements of a difference (at "
         f"{terms.alpha:g}, corrected by Holm's method) and of equivalence within ± "

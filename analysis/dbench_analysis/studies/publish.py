@@ -56,7 +56,7 @@ def pictures(study: Study, folder: Path) -> list[tuple[str, str, str]]:
     """Draw the figures that say something about the runs, one for each cell, or one of all cells if
     it compares them; return (title, file, how to read it)."""
     cells: dict[str, list[Run]] = {}
-    for run, cell in zip(study.finals, cell_labels(study.finals)):
+    for run, cell in zip(study.finals, cell_labels(study.runs)):
         cells.setdefault(cell, []).append(run)
     found = []
     for kind in map(KINDS.__getitem__, FIGURES):

@@ -27,13 +27,14 @@ def belongs(pointer: str, places) -> bool:
 
 @dataclass(frozen=True)
 class Study:
-    """The complete runs of a folder.
+    """The runs of a folder. All are complete except those that are lost.
 
     finals    the runs that are judged: those of fresh seeds if the folder has been tuned, else all
     trials    the runs that chose a learning rate
-    labels    the method of each final run
+    labels    the method of each final run, then of each lost one
     tuning    {name of a method in the sweep: its row of tuning.csv}
     methods   {file name: name of its method in the sweep}
+    lost      final runs that are not complete, unless another run of the setting and seed is
     """
 
     name: str
@@ -43,6 +44,12 @@ class Study:
     labels: list[str]
     tuning: dict[str, dict[str, str]] = field(default_factory=dict)
     methods: dict[str, str] = field(default_factory=dict)
+    lost: list[Run] = field(default_factory=list)
+
+    @property
+    def runs(self) -> list[Run]:
+        """Return the final runs, then the lost ones."""
+        return [*self.finals, *self.lost]
 
     def tuned(self, run: Run) -> Mapping[str, str]:
         """Return the row of tuning.csv about a run's method; empty without one."""
@@ -62,7 +69,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 def study(folder: Path, runs: list[Run]) -> Study:
-    """Return the study of the complete runs among `runs`."""
+    """Return the study of the runs in a folder."""
     complete = [run for run in runs if run.status == "complete"]
     listed = rows(folder / TRIALS)
     role = {row.get("file", ""): row.get("role", "") for row in listed}
@@ -77,9 +84,26 @@ def study(folder: Path, runs: list[Run]) -> Study:
     if not finals:
         raise AnalysisError(folder, "no run at a chosen rate is complete" if trials
                             else "no complete run", "`sweep tune FILE local` makes the runs")
-    return Study(folder.resolve().name, folder, finals, trials, method_labels(finals),
+    lost = lost_runs(runs, finals, listed)
+    every = [*finals, *lost]
+    return Study(folder.resolve().name, folder, finals, trials, method_labels(every),
                  {row.get("method", ""): row for row in rows(folder / TUNING)},
-                 {row.get("file", ""): row.get("method", "") for row in listed})
+                 {row.get("file", ""): row.get("method", "") for row in listed}, lost)
+
+
+def lost_runs(runs: list[Run], finals: list[Run], listed: list[dict[str, str]]) -> list[Run]:
+    """Return one run of each setting and seed of which no run is complete. `listed`, the rows of
+    trials.csv, has complete runs only: an incomplete run is a trial if its seed is one of theirs,
+    and such a run is not lost."""
+    seeds = {role: {row.get("seed", "") for row in listed if row.get("role") == role}
+             for role in ("trial", "final")}
+    found: dict[tuple, Run] = {}
+    for run in runs:
+        if run.status != "complete" and str(names.seed(run)) not in seeds["trial"] - seeds["final"]:
+            found.setdefault((differences.whole_setting(run), names.seed(run)), run)
+    for run in finals:
+        found.pop((differences.whole_setting(run), names.seed(run)), None)
+    return list(found.values())
 
 
 def open_studies(folders: Sequence[str], where: Sequence[str]) -> tuple[list[Study], list[str]]:

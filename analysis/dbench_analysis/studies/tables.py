@@ -23,17 +23,18 @@ SETTINGS = 4  # settings without C_complete below which nothing is correlated
 
 
 def of_runs(study: Study) -> pd.DataFrame:
-    """Return a row for each run, trials included, with the hash of its spec and the commit. The
-    test set of trials is left out, so that nobody chooses by it."""
+    """Return a row for each complete run, trials included, with the hash of its spec and the
+    commit. The test set of trials is left out, so that nobody chooses by it."""
     runs = [*study.finals, *study.trials]
     roles = ["final"] * len(study.finals) + ["trial"] * len(study.trials)
+    every = [*runs, *study.lost]  # names are those of the other tables
     return pd.DataFrame([
         {"study": study.name, "role": role, "cell": cell, "method": method,
          **{key: fields.find(key).value(run) for key in OF_RUN
             if role == "final" or not of_test_set(key)},
          "alpha": fields.find("alpha").value(run), "spec_hash": spec_hash(run),
          "commit": commit(run)}
-        for run, role, cell, method in zip(runs, roles, cell_labels(runs), method_labels(runs))])
+        for run, role, cell, method in zip(runs, roles, cell_labels(every), method_labels(every))])
 
 
 def of_test_set(key: str) -> bool:
@@ -54,22 +55,23 @@ def of_methods(study: Study) -> pd.DataFrame:
     was sent, and how the rate was chosen."""
     found = []
     for cell, methods in grouped(study).items():
-        for method, runs in methods.items():
+        for method, every in methods.items():
+            runs = [run for run in every if run.status == "complete"]
             row, tuned = {"study": study.name, "cell": cell, "method": method,
-                          "seeds": len(runs)}, study.tuned(runs[0])
+                          "seeds": len(runs)}, study.tuned(every[0])
             for key in ("accuracy_mean_model", "accuracy_min", "loss_mean_model", "bytes",
                         "variance_early"):
                 values = np.array([float(fields.find(key).value(run)) for run in runs])
-                row[key] = float(values.mean())
+                row[key] = float(values.mean()) if runs else math.nan
                 row[key + "_deviation"] = (float(values.std(ddof=1)) if len(values) > 1
                                            else math.nan)
-            found.append({**row, "lr": fields.find("lr").value(runs[0]),
+            found.append({**row, "lr": fields.find("lr").value(every[0]),
                           "trials": number(tuned.get("trials")),
                           "tuned_by": "loss" if "validation_loss" in tuned else "accuracy",
                           "at_edge": tuned.get("at_edge", ""),
                           "loss_at_half": number(tuned.get("loss_at_half")),
                           "loss_at_twice": number(tuned.get("loss_at_twice")),
-                          "spec_hash": spec_hash(runs[0])})
+                          "spec_hash": spec_hash(every[0]), "lost": len(every) - len(runs)})
     return pd.DataFrame(found)
 
 
@@ -82,16 +84,19 @@ def of_statements(study: Study, made: list[Statement]) -> pd.DataFrame:
          "interval_coverage": s.interval[2], "p": s.p, "p_family": s.p_family,
          "p_sign_flips": s.flips_p, "p_sign_test": s.sign_p, "margin": s.terms.margin,
          "p_equivalence": s.equivalence_p, "p_equivalence_family": s.equivalence_family,
-         "power_of_equivalence": s.power, "verdict": s.verdict} for s in made])
+         "power_of_equivalence": s.power, "verdict": s.verdict,
+         "lost": s.lost + s.incomplete} for s in made])
 
 
 def of_correlations(study: Study) -> pd.DataFrame:
     """Return the rank correlations of the spread in each fixed window with the final result, over
-    the methods of a cell without C_complete. A point is the mean over the seeds of a method."""
+    the methods of a cell without C_complete. A point is the mean over the seeds of a method; one
+    with lost runs has none."""
     found = []
     for cell, methods in grouped(study).items():
         runs = [run for of_method in methods.values() for run in of_method
-                if not identical_replicas(run) and not is_reference(run)]
+                if all(one.status == "complete" for one in of_method)
+                and not identical_replicas(run) and not is_reference(run)]
         for name, when in measured("variance") if runs else []:
             spreads, final = by_method(runs, name)
             for k, window in enumerate(WINDOWS):

@@ -3,6 +3,7 @@
 import csv
 import json
 import shutil
+from dataclasses import replace
 
 import h5py
 import numpy as np
@@ -11,7 +12,7 @@ from dbench_analysis.cli import main
 from dbench_analysis.selection.opening import open_runs
 from dbench_analysis.studies import gap, gap_page
 from dbench_analysis.studies.gap import MODEL, PREDICTORS, Setting
-from dbench_analysis.studies.runs import study
+from dbench_analysis.studies.runs import of_equal_names, study
 from scipy.stats import spearmanr
 from test_publish import ACCURACY, make
 
@@ -155,6 +156,24 @@ def test_two_folders_of_one_name_are_two_studies(folder, tmp_path):
     first, again = ((tmp_path / place / "results.md").read_text().split("|", 1)[1]
                     for place in ("page", "again"))
     assert first == again
+
+
+def test_a_graph_has_one_name_in_all_studies(tmp_path):
+    """Alone each study calls its graph D_ring, because nothing else in it has that name."""
+    studies = []
+    for lazy in (1, 0.5):
+        folder = make(tmp_path / f"lazy-{lazy}", {"D_ring": ACCURACY["D_ring"][:2]},
+                      spec={"graph": {"type": "ring", "lazy": lazy}})
+        studies.append(study(folder, open_runs([str(folder)])))
+    assert studies[0].labels == studies[1].labels == ["D_ring"] * 2
+    assert [one.labels for one in of_equal_names(studies)] == [
+        ["D_ring"] * 2, ["D_ring, lazy=0.5"] * 2]
+
+
+def test_rates_of_a_graph_are_held_out_together():
+    line = made_up(lambda s: 2 * s.rho + 1)
+    rates = [replace(s, graph=f"ring, lr={i}") for i, s in enumerate(line) if s.graph == "ring"]
+    assert np.isnan(gap.held_out(rates, PREDICTORS["rho"])).all()
 
 
 def test_too_few_settings_are_refused(folder, capsys):

@@ -180,6 +180,37 @@ def test_cells_are_what_methods_share(tmp_path):
         ("alpha=0.1", "D_ring"), ("alpha=10", "D_ring")]
 
 
+def test_rates_of_an_untuned_folder_are_methods_and_not_seeds(tmp_path, capsys):
+    folder = make(tmp_path / "mine", {"C_complete": BASE, "D_torus": BASE})
+
+    def ring(values, lr, first):
+        for seed, final in enumerate(values, first):
+            write(folder / f"ring-{lr}-s{seed}.h5", Plan(
+                name=f"ring-{lr}-s{seed}", seed=seed, final=float(final), validation=True,
+                spec={"seed": seed, "optimizer": {"type": "sgd", "lr": lr, "momentum": 0}}))
+
+    ring(BASE[:3] - 0.05, 0.1, 1)  # no seed occurs twice
+    ring(BASE[3:] + 0.05, 0.3, 4)
+    found = made(folder)
+    assert {s: len(found[s].d) for s in found} == {
+        "D_torus": 6, "D_ring, lr=0.1": 3, "D_ring, lr=0.3": 3}
+    assert found["D_ring, lr=0.1"].mean < -0.04 and found["D_ring, lr=0.3"].mean > 0.04
+    assert main(["publish", str(folder), "-o", str(tmp_path / "out")]) == 0
+    capsys.readouterr()
+    tables = [pd.read_csv(tmp_path / f"out/mine/{name}.csv") for name in ("runs", "methods")]
+    assert set(tables[0].method) == set(tables[1].method) and len(tables[1]) == 4
+
+
+def test_several_rates_of_all_reduce_give_no_verdict(tmp_path, capsys):
+    folder = make(tmp_path / "mine", {k: ACCURACY[k][:2] for k in ("C_complete", "D_ring")})
+    make(folder, {"C_complete": BASE[:2]}, suffix="-again", spec={
+        "optimizer": {"type": "sgd", "lr": 0.7, "momentum": 0}})
+    assert main(["publish", str(folder), "-o", str(tmp_path / "out")]) == 0
+    text = (tmp_path / "out/mine/results.md").read_text()
+    assert "* all: no verdict, because all-reduce has several settings" in text
+    assert "C_complete, lr=0.2 |" in text and "C_complete, lr=0.7 |" in text
+
+
 def test_a_spec_has_one_hash_for_all_seeds(folder):
     by_method = {}
     for run in open_runs([str(folder)]):

@@ -7,7 +7,7 @@ from ..basics.errors import AnalysisError
 from ..basics.formatting import aligned
 from ..quantities import fields
 from ..studies import gap, gap_page
-from ..studies.runs import of_one_name, open_studies
+from ..studies.runs import of_equal_names, of_one_name, open_studies
 from . import page_options
 
 HELP = "how well properties of a graph predict by how much it is worse than all-reduce"
@@ -39,7 +39,8 @@ def run(arguments) -> int:
         raise AnalysisError(target, "is not a folder", "name a folder, such as docs/studies/gap")
     studies, faults = open_studies(arguments.runs, arguments.where)
     alike = of_one_name(studies)
-    studies = [replace(one, name=str(one.folder)) if one in alike else one for one in studies]
+    studies = of_equal_names([replace(one, name=str(one.folder)) if one in alike else one
+                              for one in studies])
     found = [setting for one in studies for setting in gap.settings(one, arguments.metric)]
     lost = [name for one in studies for name in gap.lost(one, arguments.metric)]
     if len(found) < FEWEST:

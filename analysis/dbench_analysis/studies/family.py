@@ -111,6 +111,12 @@ def reference_of(methods: dict[str, list[Run]]) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
+def with_several_references(study: Study) -> list[str]:
+    """Return the cells in which several methods use all-reduce, so that nothing is compared."""
+    return [cell for cell, methods in grouped(study).items()
+            if sum(is_reference(runs[0]) for runs in methods.values()) > 1]
+
+
 def statements(study: Study, terms: Terms) -> list[Statement]:
     """Return a statement for each method of each cell with a reference and a shared seed. Holm's
     correction is over all statements with enough seeds: differences and equivalence are a family

@@ -11,7 +11,7 @@ from ..quantities import fields
 from ..reading.run import Run
 from ..statistics import significance
 from .family import grouped, reference_of
-from .runs import Study
+from .runs import Study, without_rate
 
 DRAWS = 1000  # of the bootstrap
 FEWEST = 3    # graphs of a cell below which nothing is ranked within it
@@ -141,8 +141,9 @@ def held_out(found: list[Setting], predictor: Callable[[Setting], float]) -> np.
     y = np.array([s.gap for s in found])
     design = np.stack([x, np.ones_like(x)], axis=1)
     predicted = np.full(len(found), np.nan)
-    for graph in dict.fromkeys(s.graph for s in found):
-        own = np.array([s.graph == graph for s in found])
+    graphs = [without_rate(s.graph) for s in found]
+    for graph in dict.fromkeys(graphs):
+        own = np.array([other == graph for other in graphs])
         if not own.all():
             weights = np.linalg.lstsq(design[~own], y[~own], rcond=None)[0]
             predicted[own] = design[own] @ weights

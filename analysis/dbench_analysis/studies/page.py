@@ -2,13 +2,14 @@
 
 import math
 import textwrap
+from collections.abc import Sequence
 
 import pandas as pd
 
 from ..basics.formatting import bytes_, counted, number
 from ..basics.markup import markdown
 from ..quantities import fields
-from .family import SEEDS, Statement, Terms
+from .family import SEEDS, Statement, Terms, with_several_references
 from .runs import Study, commit
 from .tables import seeds
 
@@ -94,9 +95,11 @@ def correlations_table(found: pd.DataFrame) -> str:
     return markdown(["cell", "variance", "window", "methods", "rho", "interval (95 %)"], rows)
 
 
-def verdicts(made: list[Statement], terms: Terms) -> list[str]:
-    """Return the verdicts in sentences, one for each kind of verdict and cell."""
-    found = []
+def verdicts(made: list[Statement], terms: Terms, several: Sequence[str] = ()) -> list[str]:
+    """Return the verdicts in sentences, one for each kind of verdict and cell. `several`: the cells
+    with several references."""
+    found = [f"* {cell}: no verdict, because all-reduce has several settings, such as learning "
+             "rates." for cell in several]
     for cell in dict.fromkeys(s.cell for s in made):
         by_verdict: dict[str, list[str]] = {}
         for s in made:
@@ -133,7 +136,7 @@ def page(study: Study, terms: Terms, methods: pd.DataFrame, made: list[Statement
         f"Each method is compared with all-reduce in the same cell. Statements of a difference (at "
         f"{terms.alpha:g}, corrected by Holm's method) and of equivalence within ± "
         f"{margin_text(terms)} are a family each. A method with fewer than {SEEDS} pairs "
-        "has no verdict.", "", *verdicts(made, terms), "",
+        "has no verdict.", "", *verdicts(made, terms, with_several_references(study)), "",
         "## Methods", "",
         "Means ± standard deviations over the seeds, test set, last epoch. A rate was chosen on "
         "the validation set; `lost` is by how much the validation set is worse at half and twice "

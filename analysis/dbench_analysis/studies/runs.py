@@ -4,7 +4,7 @@ import csv
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..basics.errors import AnalysisError
@@ -17,6 +17,7 @@ from ..selection.opening import opened
 # Entries that belong to a method: two runs of one cell may differ in them.
 OF_METHOD = ("/implementation", "/algorithm", "/graph", "/optimizer", "/message")
 RATE = "/optimizer/lr"
+WITH_RATE = ", lr="  # before the rate in the name of a method, if a cell has several rates of it
 TRIALS, TUNING = "trials.csv", "tuning.csv"
 
 
@@ -86,7 +87,8 @@ def study(folder: Path, runs: list[Run]) -> Study:
                             else "no complete run", "`sweep tune FILE local` makes the runs")
     lost = lost_runs(runs, finals, listed)
     every = [*finals, *lost]
-    return Study(folder.resolve().name, folder, finals, trials, method_labels(every),
+    return Study(folder.resolve().name, folder, finals, trials,
+                 with_rates(every, method_labels(every)),
                  {row.get("method", ""): row for row in rows(folder / TUNING)},
                  {row.get("file", ""): row.get("method", "") for row in listed}, lost)
 
@@ -135,6 +137,30 @@ def method_labels(runs: list[Run]) -> list[str]:
     return differences.distinguished(
         [names.implementation(run) for run in runs], specs,
         lambda pointer: belongs(pointer, OF_METHOD) and pointer != RATE)
+
+
+def with_rates(runs: list[Run], labels: list[str]) -> list[str]:
+    """Return the labels of the methods of runs. If a cell has runs of a method at several rates,
+    each rate is a method: runs at different rates are not seeds of one setting."""
+    rates = [differences.flattened(run.spec).get(RATE, "-") for run in runs]
+    places = list(zip(cell_labels(runs), labels))
+    found: dict[tuple[str, str], set[str]] = {}
+    for place, rate in zip(places, rates):
+        found.setdefault(place, set()).add(rate)
+    return [f"{label}{WITH_RATE}{rate}" if len(found[place]) > 1 else label
+            for place, label, rate in zip(places, labels, rates)]
+
+
+def without_rate(method: str) -> str:
+    """Return the name of a method without the rate that `with_rates` adds."""
+    return method.partition(WITH_RATE)[0]
+
+
+def of_equal_names(studies: Sequence[Study]) -> list[Study]:
+    """Return the studies with names of methods that mean the same in all of them."""
+    labels = iter(method_labels([run for one in studies for run in one.runs]))
+    return [replace(one, labels=with_rates(one.runs, [next(labels) for _ in one.runs]))
+            for one in studies]
 
 
 def cell(run: Run) -> dict[str, str]:

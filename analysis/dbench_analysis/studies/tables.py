@@ -27,14 +27,16 @@ def of_runs(study: Study) -> pd.DataFrame:
     commit. The test set of trials is left out, so that nobody chooses by it."""
     runs = [*study.finals, *study.trials]
     roles = ["final"] * len(study.finals) + ["trial"] * len(study.trials)
-    every = [*runs, *study.lost]  # names are those of the other tables
+    every = [*runs, *study.lost]
+    labels = method_labels(every)
+    labels[:len(study.finals)] = study.labels[:len(study.finals)]  # as in the other tables
     return pd.DataFrame([
         {"study": study.name, "role": role, "cell": cell, "method": method,
          **{key: fields.find(key).value(run) for key in OF_RUN
             if role == "final" or not of_test_set(key)},
          "alpha": fields.find("alpha").value(run), "spec_hash": spec_hash(run),
          "commit": commit(run)}
-        for run, role, cell, method in zip(runs, roles, cell_labels(every), method_labels(every))])
+        for run, role, cell, method in zip(runs, roles, cell_labels(every), labels)])
 
 
 def of_test_set(key: str) -> bool:
@@ -91,14 +93,14 @@ def of_statements(study: Study, made: list[Statement]) -> pd.DataFrame:
 def of_correlations(study: Study) -> pd.DataFrame:
     """Return the rank correlations of the spread in each fixed window with the final result, over
     the methods of a cell without C_complete. A point is the mean over the seeds of a method; one
-    with lost runs has none."""
+    with a run that is not complete or has no finite result has none."""
     found = []
     for cell, methods in grouped(study).items():
-        runs = [run for of_method in methods.values() for run in of_method
-                if all(one.status == "complete" for one in of_method)
-                and not identical_replicas(run) and not is_reference(run)]
-        for name, when in measured("variance") if runs else []:
-            spreads, final = by_method(runs, name)
+        points = [runs for runs in methods.values()
+                  if all(run.status == "complete" for run in runs)
+                  and not identical_replicas(runs[0]) and not is_reference(runs[0])]
+        for name, when in measured("variance") if points else []:
+            spreads, final = by_method(points, name)
             for k, window in enumerate(WINDOWS):
                 use = np.isfinite(spreads[:, k]) & np.isfinite(final)
                 if use.sum() < SETTINGS:
@@ -112,18 +114,16 @@ def of_correlations(study: Study) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def by_method(runs: list[Run], measure: str) -> tuple[np.ndarray, np.ndarray]:
+def by_method(methods: list[list[Run]], measure: str) -> tuple[np.ndarray, np.ndarray]:
     """Return (spreads [methods, windows], final result of the mean model [methods]), means over the
-    seeds."""
-    kept = {end.run: end.mean for end in ends(runs)[0]}
-    labels = method_labels(runs)
+    seeds, from the runs of each method."""
+    kept = {end.run: end.mean for end in ends([run for runs in methods for run in runs])[0]}
     spreads, final = [], []
-    for method in dict.fromkeys(labels):
-        members = [run for run, label in zip(runs, labels) if label == method and run in kept]
-        if members:
+    for runs in methods:
+        if all(run in kept for run in runs):
             spreads.append(np.mean([series.early_spreads(run, measure, list(WINDOWS))
-                                    for run in members], axis=0))
-            final.append(np.mean([kept[run] for run in members]))
+                                    for run in runs], axis=0))
+            final.append(np.mean([kept[run] for run in runs]))
     return np.array(spreads).reshape(-1, len(WINDOWS)), np.array(final)
 
 

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -17,6 +18,7 @@ from dbench_analysis.selection.opening import open_runs
 from dbench_analysis.statistics import significance
 from dbench_analysis.studies import page
 from dbench_analysis.studies.family import Terms, statements
+from dbench_analysis.studies.publish import earlier_files
 from dbench_analysis.studies.runs import cell_labels, method_labels, spec_hash, study
 from scipy.stats import ttest_rel
 from synthetic import Plan, write
@@ -317,6 +319,39 @@ def test_two_folders_of_one_name_are_refused_and_one_with_two_names_is_one(tmp_p
     (tmp_path / "link").symlink_to(first)
     assert main(["publish", first, str(tmp_path / "link"), "-o", str(out)]) == 0
     assert "4 runs of this project" in (out / "index.html").read_text()
+
+
+def test_stale_files_are_removed_and_those_of_the_user_are_kept(tmp_path, capsys):
+    """Once the study has two cells and a verdict, and then one cell without all-reduce."""
+    def partition(alpha):
+        return {"data": {"type": "cifar10", "partition": {"type": "dirichlet", "alpha": alpha}}}
+
+    two = {k: ACCURACY[k][:2] for k in ("C_complete", "D_ring", "D_torus")}
+    for alpha in (0.1, 10):
+        folder = make(tmp_path / "mine", two, suffix=f"-{alpha}", spec=partition(alpha))
+    out = tmp_path / "out/mine"
+    assert main(["publish", str(folder), "-o", str(tmp_path / "out")]) == 0
+    assert "removed" not in capsys.readouterr().err
+    assert (out / "convergence-alpha=10.png").exists() and (out / "statements.csv").exists()
+    own = {out / name: f"{name} is the user's" for name in (
+        "README.md", "convergence-mine.png", "early.txt", "mine.csv", "correlations.csv",
+        "correlations.parquet")}
+    for path, text in own.items():
+        path.write_text(text)
+    for path in folder.glob("C_complete*"):
+        path.unlink()
+    assert main(["publish", str(folder), "-o", str(tmp_path / "out"), "--where",
+                 "/data/partition/alpha=0.1"]) == 0
+    told = capsys.readouterr()
+    assert {path: path.read_text() for path in own} == own
+    assert not list(out.glob("statements.*")) and not list(out.glob("*-alpha=10.png"))
+    assert not list(out.glob("*-alpha=0.1.png")) and (out / "convergence.png").exists()
+    assert f"removed {out / 'convergence-alpha=10.png'}, which" in told.err
+    written = {Path(line) for line in told.out.splitlines()}
+    assert {path for path in out.rglob("*") if path not in own} <= written
+    # A page that publish did not make says nothing about the files beside it.
+    (out / "results.md").write_text("![mine](convergence.png)\n")
+    assert not earlier_files(out)
 
 
 def test_correlations_have_intervals_and_leave_all_reduce_out(published):

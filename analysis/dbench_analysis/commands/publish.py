@@ -50,9 +50,11 @@ def run(arguments) -> int:
     terms = Terms(parse_margin(arguments.margin, fields.find(arguments.metric)), arguments.alpha,
                   arguments.metric)
     studies, faults = open_studies(arguments.runs, arguments.where)
-    paths, lost = publish(studies, target, terms)
+    paths, lost, removed = publish(studies, target, terms)
     for path in paths:
         print(path)
+    for path in removed:
+        print(f"note: removed {path}, which an earlier publication wrote", file=sys.stderr)
     if lost:
         print(f"note: {target / INDEX} is left as it is. It has runs of studies that were not "
               f"given: {', '.join(sorted(lost))}. Give their folders as well, or remove the page, "

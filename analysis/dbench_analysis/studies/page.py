@@ -119,13 +119,16 @@ def verdicts(made: list[Statement], terms: Terms, several: Sequence[str] = ()) -
     return found
 
 
+MADE = "`dbench-analyze publish` made this page"  # by which one recognizes the page
+
+
 def page(study: Study, terms: Terms, methods: pd.DataFrame, made: list[Statement],
          correlations: pd.DataFrame, figures: list[tuple[str, str, str]]) -> str:
     """Return the page. `figures`: (title, file, how to read it)."""
     commits = ", ".join(dict.fromkeys(commit(run) or "unknown" for run in study.finals))
     lines = [
         f"# Results: {study.name}", "",
-        f"`dbench-analyze publish` made this page from {counted(len(study.finals), 'final run')} "
+        f"{MADE} from {counted(len(study.finals), 'final run')} "
         f"(seeds {seeds(study)}) and {counted(len(study.trials), 'trial')}. Commit of the program: "
         f"{commits}. The tables are also beside this page: `runs.csv` has a row for each run, "
         "`methods.csv`, `statements.csv` and `correlations.csv` have those below with all "

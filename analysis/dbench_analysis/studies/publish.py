@@ -25,6 +25,10 @@ from .runs import Study, cell_labels, of_one_name, spec_hash, spec_of
 FIGURES = ("scale", "variance-accuracy", "early", "connections", "convergence")
 OVER_CELLS = ("scale",)
 INDEX = "index.html"
+RESULTS = "results.md"
+# The tables of a study, each with the columns with which its first line begins.
+TABLES = {"runs": "study,role,cell,", "methods": "study,cell,method,seeds,",
+          "statements": "study,cell,method,reference,", "correlations": "study,cell,measure,"}
 STUDIES = "studies"  # the name of the value by which a page says whose runs it has
 
 
@@ -38,6 +42,24 @@ def written_table(frame: pd.DataFrame, target: Path) -> list[Path]:
     parquet = target.with_suffix(".parquet")
     with_one_type(frame).to_parquet(parquet, index=False)
     return [target, parquet]
+
+
+def earlier_files(place: Path) -> set[Path]:
+    """Return the tables and figures of an earlier publication in the folder of a study. All other
+    files there may be the user's: only tables with the columns of `TABLES` count, and figures that
+    results.md shows under the names that `pictures` gives."""
+    results = place / RESULTS
+    text = results.read_text(encoding="utf-8", errors="replace") if results.is_file() else ""
+    if page.MADE not in text:
+        return set()
+    shown = re.findall(r"^!\[.*\]\(([^/()\n]+\.png)\)$", text, re.MULTILINE)
+    found = {place / name for name in shown
+             if any(name == f"{kind}.png" or name.startswith(f"{kind}-") for kind in FIGURES)}
+    for name, head in TABLES.items():
+        table = place / f"{name}.csv"
+        if table.is_file() and table.read_bytes().startswith(head.encode()):
+            found |= {table, table.with_suffix(".parquet")}
+    return {path for path in found if path.is_file()}
 
 
 def written_specs(runs: list[Run], folder: Path) -> list[Path]:
@@ -93,13 +115,15 @@ def written_page(finals: list[Run], specs: list[Path], names: list[str], title: 
 
 
 def publish(studies: Sequence[Study], target: Path,
-            terms: Terms) -> tuple[list[Path], set[str]]:
+            terms: Terms) -> tuple[list[Path], set[str], list[Path]]:
     """Publish each study in the folder of its name in `target`, with a page of its final runs, and
     the page with the final runs of all given studies. Raises AnalysisError if two studies have one
     name.
 
-    Return the files, and the studies of the page of all that were not given. If there are such
-    studies, that page is left as it is, because it would lose their runs."""
+    Return the files, the studies of the page of all that were not given, and the files that were
+    removed, because an earlier publication of these studies wrote them and this one did not. If
+    there are studies that were not given, the page of all is left as it is, because it would lose
+    their runs."""
     alike = of_one_name(studies)
     if alike:
         raise AnalysisError(
@@ -109,9 +133,11 @@ def publish(studies: Sequence[Study], target: Path,
     finals: list[Run] = []
     specs: list[Path] = []
     names: list[str] = []
+    removed: list[Path] = []
     for one in studies:
         place = target / one.name
         place.mkdir(parents=True, exist_ok=True)
+        before = earlier_files(place)
         made = statements(one, terms)
         methods, correlations = tables.of_methods(one), tables.of_correlations(one)
         for name, frame in (("runs", tables.of_runs(one)), ("methods", methods),
@@ -121,13 +147,17 @@ def publish(studies: Sequence[Study], target: Path,
         own_specs = written_specs(one.finals, target / "specs")
         drawings = pictures(one, place)
         found += [place / file for _, file, _ in drawings]
-        replace_file(place / "results.md",
+        replace_file(place / RESULTS,
                      page.page(one, terms, methods, made, correlations, drawings))
         figures = figures_of(one.finals, pictured=False)
-        found += [place / "results.md",
+        found += [place / RESULTS,
                   written_page(one.finals, own_specs, [one.name],
                                f"{counted(len(one.finals), 'run')} of the study {one.name}",
                                place, figures)]
+        stale = sorted(before - set(found))
+        for path in stale:
+            path.unlink()
+        removed += stale
         finals += one.finals
         specs += own_specs
         names.append(one.name)
@@ -136,4 +166,4 @@ def publish(studies: Sequence[Study], target: Path,
         found.append(written_page(finals, specs, names,
                                   f"{counted(len(finals), 'run')} of this project's studies",
                                   target, figures if len(names) == 1 else None))
-    return found, lost
+    return found, lost, removed

@@ -79,6 +79,30 @@ def test_a_run_that_is_not_complete_did_not_reach_the_target(folder, tmp_path, c
     assert "1 seed lost, whose run is not complete" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("changed, pointer", [
+    ({"model": {"type": "mlp"}}, "/model/type: resnet20, mlp"),
+    ({"algorithm": {"type": "local_sgd", "period": 4}, "graph": {"type": "ring"},
+      "implementation": None}, "/algorithm/type: dsgd, local_sgd"),
+    ({"message": "bfloat16"}, "/message: float32, bfloat16"),
+    ({"data": {"type": "cifar10", "batch_size": 7}}, "/data/batch_size: "),
+])
+def test_a_prediction_is_that_of_one_spec(tmp_path, capsys, changed, pointer):
+    """Seed 1 of the ring has another spec; the runs of all-reduce are no reason to refuse."""
+    base = {"model": {"type": "resnet20"}}
+    one = make(tmp_path / "one", {"C_complete": [0.9], "D_torus": [0.9]}, spec=base)
+    other = make(tmp_path / "other", {"D_ring": [0.9]}, spec={**base, **changed})
+    replicas = open_runs([str(one)])[0].replicas
+    step = prediction(tmp_path / "step.json", replicas, all_reduce=1.0, ring=1.0, torus=1.0)
+    words = ["--prediction", str(step), "--target", "0.8"]
+    assert main(["clusters", str(one), str(other), *words]) == 2
+    told = capsys.readouterr().err
+    assert f"--prediction step: the runs differ in {pointer}" in told and "--where" in told
+    assert main(["clusters", str(one), *words]) == 0
+    # A prediction without the graph of the other runs is not used for them.
+    step = prediction(tmp_path / "step.json", replicas, all_reduce=1.0, torus=1.0)
+    assert main(["clusters", str(one), str(other), *words]) == 0
+
+
 def test_graphs_with_keys_have_predictions_of_their_own(folder, tmp_path):
     runs = {run.spec["implementation"]: run for run in open_runs([str(folder)])}
     ring = runs["D_ring"]

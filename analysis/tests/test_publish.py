@@ -16,9 +16,8 @@ from dbench_analysis.basics.errors import AnalysisError
 from dbench_analysis.cli import main
 from dbench_analysis.selection.opening import open_runs
 from dbench_analysis.statistics import significance
-from dbench_analysis.studies import page
+from dbench_analysis.studies import page, publish
 from dbench_analysis.studies.family import Terms, statements
-from dbench_analysis.studies.publish import earlier_files
 from dbench_analysis.studies.runs import cell_labels, method_labels, spec_hash, study
 from scipy.stats import ttest_rel
 from synthetic import Plan, write
@@ -351,7 +350,7 @@ def test_stale_files_are_removed_and_those_of_the_user_are_kept(tmp_path, capsys
     assert {path for path in out.rglob("*") if path not in own} <= written
     # A page that publish did not make says nothing about the files beside it.
     (out / "results.md").write_text("![mine](convergence.png)\n")
-    assert not earlier_files(out)
+    assert not publish.earlier_files(out)
 
 
 def test_correlations_have_intervals_and_leave_all_reduce_out(published):

@@ -18,8 +18,8 @@ The time is the iterations until the mean model first reaches the target, times 
 step time. A prediction is used for runs with as many replicas as it has ranks; its label is its
 file name. Iterations are means over the seeds; a method has a time only if every seed reached the
 target. In each column the shortest time of a cell is marked. A prediction is looked up by graph and
-order: predict with the spec of the method's algorithm and message, and give runs of one algorithm
-and message (--where).
+order: predict with the spec of the method's algorithm and message. Runs of several algorithms,
+messages, models or batches are refused, because a prediction is that of one spec (--where).
 """
 
 
@@ -72,6 +72,7 @@ def run(arguments) -> int:
                             "rename one")
     found, notes = [], []
     studies, faults = open_studies(arguments.runs, arguments.where)
+    clusters.check(studies, predicted)
     for one in studies:
         found += clusters.reached(one, predicted, arguments.metric, target)
         notes.append(clusters.note(one))

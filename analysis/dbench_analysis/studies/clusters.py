@@ -10,11 +10,16 @@ from pathlib import Path
 import numpy as np
 
 from ..basics.errors import AnalysisError
-from ..naming import names
+from ..naming import differences, names
 from ..quantities.reaching import first_reached, interval_note
 from ..reading.run import Run
 from .family import grouped
-from .runs import Study
+from .runs import Study, belongs
+
+# Entries of a spec, beside graph and order, on which the time of a step depends. The algorithm and
+# the message count only for runs on a graph, because a prediction has one all-reduce for all.
+TIMED = ("/model", "/data/batch_size", "/precision", "/compute")
+OF_EXCHANGE = ("base", "period", "fragments", "delay", "form", "gpus_per_node")
 
 
 @dataclass(frozen=True)
@@ -105,6 +110,32 @@ def key(run: Run) -> tuple[str, str]:
     if names.algorithm(run) == "centralized":
         return "all-reduce", "centralized"
     return names.graph(run), names.order(run)
+
+
+def timed(run: Run) -> dict[str, str]:
+    """Return the entries of a run's spec that a prediction of its step time must share."""
+    spec = differences.flattened(run.spec)
+    found = {pointer: value for pointer, value in spec.items() if belongs(pointer, TIMED)}
+    if names.algorithm(run) != "centralized":
+        found |= {"/algorithm/type": names.algorithm(run), "/message": names.message(run)}
+        found |= {f"/algorithm/{name}": spec.get(f"/algorithm/{name}", "-")
+                  for name in OF_EXCHANGE}
+    return found
+
+
+def check(studies: Sequence[Study], clusters: Sequence[Cluster]):
+    """Raise AnalysisError if a prediction, which is that of one spec, would be used for runs that
+    differ in more than graph and order."""
+    for each in clusters:
+        users = [timed(run) for study in studies for run in study.finals
+                 if run.replicas == each.ranks and each.seconds(run) is not None]
+        for pointer in dict.fromkeys(p for user in users for p in user):
+            values = dict.fromkeys(user[pointer] for user in users if pointer in user)
+            if len(values) > 1:
+                raise AnalysisError(
+                    f"--prediction {each.label}", f"the runs differ in {pointer}: "
+                    f"{', '.join(values)}, and the step times are those of one spec",
+                    "select the runs of one value with --where")
 
 
 def reached(study: Study, clusters: Sequence[Cluster], metric: str,

@@ -1,13 +1,15 @@
 """Tests of the sentences at the beginning of a report of several runs."""
 
 import re
+import shutil
 
 import h5py
 import numpy as np
 import pytest
 import scipy.stats
 from dbench_analysis import open as open_run
-from dbench_analysis.pages import answer, report, settings_table
+from dbench_analysis.naming import differences
+from dbench_analysis.pages import answer, curves, report, settings_table
 from dbench_analysis.quantities.reaching import cost_to_reach, first_reached
 
 
@@ -67,6 +69,32 @@ def test_a_mean_without_diverged_seeds_is_marked_and_never_the_best(make):
     page = settings_table.table([open_run(path) for path in (*ring, *torus)])
     assert "<b>71.00 ± 1.00 %</b>" in page and "<td>90.00 ± 0.00 % (n=2)</td>" in page
     assert "1 run without a finite mean model accuracy left out." in page
+
+
+def test_a_seed_that_was_run_twice_counts_once(make, tmp_path):
+    """The first complete run of a seed counts. The page names the others."""
+    ring = seeds(make, (0.7, 0.71, 0.72), implementation="D_ring", graph="ring")
+    torus = seeds(make, (0.9, 0.91, 0.92), implementation="D_torus", graph="torus")
+    for name in ("again", "failed"):
+        shutil.copy(ring[0], tmp_path / f"{name}.h5")
+    with h5py.File(tmp_path / "again.h5", "r+") as file:
+        file["evaluations/mean_accuracy"][-1] = 0.1
+    with h5py.File(tmp_path / "failed.h5", "r+") as file:
+        file.attrs["status"] = "failed"
+    runs = [open_run(path) for path in (
+        tmp_path / "failed.h5", *ring, *torus, tmp_path / "again.h5")]
+    groups = differences.by_setting(runs)
+    assert [[run.path for run in group] for group in groups] == [ring, torus]
+    page = settings_table.table(runs)
+    assert "71.00 ± 1.00 %" in page and "<td>3</td>" in page and "<td>4</td>" not in page
+    assert "Left out, because another run has the same setting and seed: again.h5." in page
+    assert [len(one.ends) for one in answer.results(runs)] == [3, 3]
+    # Every run has a curve of its own, and looks like its setting.
+    found = curves.lines_of(runs, [str(i) for i in range(len(runs))],
+                            [("setting", "setting", ""), ("", "each", "")])
+    assert [line.runs for line in found["setting"]] == [[1, 2, 3], [4, 5, 6]]
+    assert [line.runs for line in found[""]] == [[i] for i in range(len(runs))]
+    assert found[""][-1].colour == found["setting"][0].colour
 
 
 def result(name, ends, distance, gap=float("nan")):

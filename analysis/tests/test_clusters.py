@@ -79,6 +79,15 @@ def test_a_run_that_is_not_complete_did_not_reach_the_target(folder, tmp_path, c
     assert "1 seed lost, whose run is not complete" in capsys.readouterr().out
 
 
+def test_a_seed_that_occurs_twice_is_an_error(folder, tmp_path, capsys):
+    other = tmp_path / "twice"
+    shutil.copytree(folder, other)
+    shutil.copy(other / "D_ring-s1.h5", other / "again.h5")
+    step = prediction(tmp_path / "step.json", open_runs([str(folder)])[0].replicas, ring=1.0)
+    assert main(["clusters", str(other), "--prediction", str(step), "--target", "0.8"]) == 2
+    assert "seed 1 occurs twice" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("changed, pointer", [
     ({"model": {"type": "mlp"}}, "/model/type: resnet20, mlp"),
     ({"algorithm": {"type": "local_sgd", "period": 4}, "graph": {"type": "ring"},

@@ -8,6 +8,7 @@ from ..figures import page_values, style
 from ..figures.drawing import drawn, save
 from ..figures.kinds import KINDS, Kind
 from ..figures.page_layout import BANDS, Page
+from ..naming import differences
 from ..quantities.comparability import statement
 from ..quantities.reaching import interval_note
 from ..reading.run import Run
@@ -149,6 +150,8 @@ def run(arguments) -> int:
                             f"give -o {folder.with_suffix('')} {how}, and --kind for one figure")
     runs = open_runs(arguments.runs, arguments.where, rows=True)
     names = drawable(arguments, runs)
+    if not arguments.each and (note := differences.repeated_note(runs)):
+        print(f"note: {note}")
     kinds = [KINDS[name] for name in names]
     page, given = page_of(arguments, runs, kinds), options_of(arguments, kinds)
     folder.mkdir(parents=True, exist_ok=True)

@@ -28,11 +28,29 @@ def is_interval(pointer: str) -> bool:
 
 def by_setting(runs: list[Run]) -> list[list[Run]]:
     """Return the runs in groups: the runs of a group differ only in ignored entries, such as the
-    seed."""
-    groups: dict[frozenset, list[Run]] = {}
+    seed. A group has one run of each seed, so that means are over seeds: the first complete one, or
+    the first if none is complete."""
+    groups: dict[frozenset, dict[str, Run]] = {}
     for run in runs:
-        groups.setdefault(whole_setting(run), []).append(run)
-    return list(groups.values())
+        seeds, seed = groups.setdefault(whole_setting(run), {}), str(names.seed(run))
+        if seed not in seeds or (run.status == "complete" != seeds[seed].status):
+            seeds[seed] = run
+    return [list(seeds.values()) for seeds in groups.values()]
+
+
+def repeated(runs: list[Run]) -> list[Run]:
+    """Return the runs that `by_setting` leaves out, because another run has the same setting and
+    seed."""
+    kept = {id(run) for group in by_setting(runs) for run in group}
+    return [run for run in runs if id(run) not in kept]
+
+
+def repeated_note(runs: list[Run]) -> str:
+    """Return a sentence that names the runs that `by_setting` leaves out; empty if there are
+    none."""
+    left = repeated(runs)
+    return ("Left out, because another run has the same setting and seed: "
+            f"{', '.join(run.path.name for run in left)}.") * bool(left)
 
 
 def whole_setting(run: Run) -> frozenset:

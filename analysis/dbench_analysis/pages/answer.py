@@ -32,9 +32,10 @@ class Result:
 
 
 def results(runs: list[Run]) -> list[Result]:
-    """Return the result of each communication, from complete runs; empty if they differ in more, or
-    have no evaluations."""
-    runs = [run for run in runs if run.status == "complete"]
+    """Return the result of each communication, from complete runs, one of each seed; empty if they
+    differ in more, or have no evaluations."""
+    groups = differences.by_setting([run for run in runs if run.status == "complete"])
+    runs = [run for group in groups for run in group]
     if not runs:
         return []
     if len({shared(run) for run in runs}) > 1:

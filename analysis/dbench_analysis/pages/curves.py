@@ -157,7 +157,8 @@ def lines_of(runs: list[Run], labels: list[str], groups: list[tuple[str, str, st
     index = {id(run): i for i, run in enumerate(runs)}
     by_setting = [Line(s.look.label, s.look.colour, dashes(s.look), [index[id(r)] for r in s.runs])
                   for s in drawn]
-    looks = {i: line for line in by_setting for i in line.runs}
+    setting = {differences.whole_setting(s.runs[0]): line for s, line in zip(drawn, by_setting)}
+    looks = [setting[differences.whole_setting(run)] for run in runs]
     found = {"": [Line(label, looks[i].colour, looks[i].dash, [i])
                   for i, label in enumerate(labels)]}
     for key, title, _ in groups:

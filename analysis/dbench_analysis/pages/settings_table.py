@@ -80,7 +80,10 @@ def notes(runs: list[Run], complete: list[Run], metrics: list[fields.Field]) -> 
                          for run in complete})
         remarks.append("Local models: over " + ", ".join(f"{a} of {n} replicas" for a, n in counts)
                     + ", as evaluated.")
-    remarks += lost(complete, metrics)
+    kept = [run for group in differences.by_setting(complete) for run in group]
+    remarks += lost(kept, metrics)
+    if len(kept) < len(complete):
+        remarks.append(differences.repeated_note(complete))
     if len(complete) < len(runs):
         remarks.append(f"{len(runs) - len(complete)} of {len(runs)} runs are not complete and left "
                     "out.")

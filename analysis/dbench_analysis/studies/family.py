@@ -84,24 +84,23 @@ def is_reference(run: Run) -> bool:
 
 
 def values(runs: list[Run], metric: str) -> dict[object, float]:
-    """Return {seed: value} of runs of one method and cell; NaN for a run that is not complete.
-    Raises AnalysisError if a seed occurs twice."""
-    found: dict[object, float] = {}
-    for run in runs:
-        seed = names.seed(run)
-        if seed in found:
-            raise AnalysisError(run.path, f"seed {seed} occurs twice in one method and cell",
-                                "give a folder that holds one study")
-        found[seed] = (float(fields.find(metric).value(run)) if run.status == "complete"
-                       else math.nan)
-    return found
+    """Return {seed: value} of runs of one method and cell; NaN for a run that is not complete."""
+    column = fields.find(metric)
+    return {names.seed(run): float(column.value(run)) if run.status == "complete" else math.nan
+            for run in runs}
 
 
 def grouped(study: Study) -> dict[str, dict[str, list[Run]]]:
-    """Return {cell: {method: its runs}}, in the order of the runs. Lost runs come last."""
+    """Return {cell: {method: its runs}}, in the order of the runs. Lost runs come last. Raises
+    AnalysisError if a seed occurs twice in one method and cell."""
     found: dict[str, dict[str, list[Run]]] = {}
     for run, method, cell in zip(study.runs, study.labels, cell_labels(study.runs)):
-        found.setdefault(cell, {}).setdefault(method, []).append(run)
+        others = found.setdefault(cell, {}).setdefault(method, [])
+        seed = names.seed(run)
+        if any(names.seed(other) == seed for other in others):
+            raise AnalysisError(run.path, f"seed {seed} occurs twice in one method and cell",
+                                "give a folder that holds one study")
+        others.append(run)
     return found
 
 

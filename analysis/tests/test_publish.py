@@ -320,6 +320,24 @@ def test_two_folders_of_one_name_are_refused_and_one_with_two_names_is_one(tmp_p
     assert "4 runs of this project" in (out / "index.html").read_text()
 
 
+def test_each_study_is_judged_by_its_own_metric(tmp_path, capsys):
+    two = {k: ACCURACY[k][:2] for k in ("C_complete", "D_ring")}
+    folders = [make(tmp_path / name, two) for name in ("accuracy", "tuned", "regression")]
+    (folders[1] / "tuning.csv").write_text("method,trials,validation_loss\nD_ring,10,0.5\n")
+    for path in folders[2].glob("*.h5"):
+        with h5py.File(path, "r+") as file:
+            file["evaluations/mean_accuracy"][:] = np.nan
+
+    def metrics(*words):
+        assert main(["publish", *map(str, folders), "-o", str(tmp_path / "out"), *words]) == 0
+        capsys.readouterr()
+        return [set(pd.read_csv(tmp_path / f"out/{folder.name}/statements.csv").metric)
+                for folder in folders]
+
+    assert metrics() == [{"accuracy_mean_model"}, {"loss_mean_model"}, {"loss_mean_model"}]
+    assert metrics("--metric", "accuracy_mean_model")[:2] == [{"accuracy_mean_model"}] * 2
+
+
 def test_stale_files_are_removed_and_those_of_the_user_are_kept(tmp_path, capsys):
     """Once the study has two cells and a verdict, and then one cell without all-reduce."""
     def partition(alpha):

@@ -7,9 +7,9 @@ from pathlib import Path
 from ..basics.errors import AnalysisError
 from ..quantities import fields
 from ..statistics.outcome import parse_margin
-from ..studies.family import METRIC, Terms
+from ..studies.family import LOSS, METRIC, Terms, own_metric
 from ..studies.publish import INDEX, publish
-from ..studies.runs import open_studies
+from ..studies.runs import Study, open_studies
 from . import page_options
 
 HELP = "tables, figures and a page of verdicts for each study, and one page to browse all runs"
@@ -34,8 +34,9 @@ def declare(parser):
                              "accuracy, or 0.02 for a loss (default: 0.005)")
     parser.add_argument("--alpha", type=float, default=0.05,
                         help="level of each family of statements (default: 0.05)")
-    parser.add_argument("--metric", default=METRIC, metavar="FIELD",
-                        help=f"what is compared (default: {METRIC})")
+    parser.add_argument("--metric", metavar="FIELD",
+                        help=f"what is compared (default: {METRIC}; {LOSS} in a study whose rates "
+                             "were chosen by the loss, or whose runs have no accuracy)")
 
 
 def run(arguments) -> int:
@@ -44,13 +45,17 @@ def run(arguments) -> int:
         raise AnalysisError(target, "is not a folder", "name a folder, such as docs/studies")
     if not 0 < arguments.alpha < 1:
         raise AnalysisError(f"--alpha {arguments.alpha}", "out of range", "give 0.05, for example")
-    if not fields.find(arguments.metric, "--metric").better:
+    if arguments.metric and not fields.find(arguments.metric, "--metric").better:
         raise AnalysisError(f"--metric {arguments.metric}", "is neither better high nor better low",
                             f"give {METRIC} or loss_mean_model")
-    terms = Terms(parse_margin(arguments.margin, fields.find(arguments.metric)), arguments.alpha,
-                  arguments.metric)
+    parse_margin(arguments.margin, fields.find(arguments.metric or METRIC))
+
+    def terms_of(one: Study) -> Terms:
+        metric = arguments.metric or own_metric(one)
+        return Terms(parse_margin(arguments.margin, fields.find(metric)), arguments.alpha, metric)
+
     studies, faults = open_studies(arguments.runs, arguments.where)
-    paths, lost, removed = publish(studies, target, terms)
+    paths, lost, removed = publish(studies, target, terms_of)
     for path in paths:
         print(path)
     for path in removed:

@@ -16,7 +16,7 @@ from .runs import Study, cell_labels
 
 SEEDS = 6  # pairs below which there is no verdict
 BETTER, WORSE, EQUIVALENT, UNDECIDED = "better", "worse", "equivalent", "undecided"
-METRIC = "accuracy_mean_model"
+METRIC, LOSS = "accuracy_mean_model", "loss_mean_model"
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,14 @@ class Statement:
         if self.equivalence_family <= self.terms.alpha:
             found.append(EQUIVALENT)
         return ", ".join(found) or UNDECIDED
+
+
+def own_metric(study: Study) -> str:
+    """Return the metric of a study: the loss if it chose the rates, or if no final run has a finite
+    accuracy; else the accuracy."""
+    by_loss = any("validation_loss" in row for row in study.tuning.values())
+    finite = any(math.isfinite(float(fields.find(METRIC).value(run))) for run in study.finals)
+    return LOSS if by_loss or not finite else METRIC
 
 
 def is_reference(run: Run) -> bool:

@@ -4,7 +4,7 @@ import importlib.util
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import unescape
 from pathlib import Path
 
@@ -115,7 +115,7 @@ def written_page(finals: list[Run], specs: list[Path], names: list[str], title: 
 
 
 def publish(studies: Sequence[Study], target: Path,
-            terms: Terms) -> tuple[list[Path], set[str], list[Path]]:
+            terms_of: Callable[[Study], Terms]) -> tuple[list[Path], set[str], list[Path]]:
     """Publish each study in the folder of its name in `target`, with a page of its final runs, and
     the page with the final runs of all given studies. Raises AnalysisError if two studies have one
     name.
@@ -138,6 +138,7 @@ def publish(studies: Sequence[Study], target: Path,
         place = target / one.name
         place.mkdir(parents=True, exist_ok=True)
         before = earlier_files(place)
+        terms = terms_of(one)
         made = statements(one, terms)
         methods, correlations = tables.of_methods(one), tables.of_correlations(one)
         for name, frame in (("runs", tables.of_runs(one)), ("methods", methods),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..basics.errors import AnalysisError
 from ..basics.formatting import counted
-from ..naming.pointers import refuse_unknown
+from ..naming.pointers import refuse_unknown, unknown
 from ..quantities import fields
 from ..reading.files import TABLES
 from ..selection.collection import collect, selected, with_one_type
@@ -53,7 +53,9 @@ def run(arguments) -> int:
     conditions = [Condition(text) for text in arguments.where]
     found = collect(arguments.runs, [*keys, *(c.key for c in conditions)],
                     progress if sys.stderr.isatty() else None)
-    refuse_unknown([*keys, *(c.key for c in conditions)], found.specs)
+    refuse_unknown([c.key for c in conditions], found.specs)
+    for note in unknown(keys, found.specs):
+        print(f"dbench-analyze: {note}", file=sys.stderr)
     found = selected(found, conditions) if len(found.frame) else found
     found.frame = found.frame[keys]
     for fault in found.faults:

@@ -17,7 +17,7 @@ from ..quantities import fields
 from ..quantities.comparability import caveats, refuse_times, statement
 from ..reading.run import Run
 from ..selection.collection import Collection, collect, selected
-from ..selection.conditions import Condition, matching, refuse_unknown
+from ..selection.conditions import Condition, matching, refuse_unknown, unknown
 from ..selection.opening import open_runs
 from ..statistics.pivot import Pivot, pivot, replica_notes, shown
 from . import page_options
@@ -83,7 +83,8 @@ def listed(arguments) -> str:
     named = open_runs(arguments.runs)
     runs = matching(named, arguments.where)
     columns = fields.chosen(arguments.columns, fields.default(runs))
-    refuse_unknown(named, [column.key for column in columns])
+    for note in unknown(named, [column.key for column in columns]):
+        print(f"dbench-analyze: {note}", file=sys.stderr)
     if arguments.sort:
         key = fields.one(arguments.sort, "--sort")
         refuse_unknown(named, [key.key])

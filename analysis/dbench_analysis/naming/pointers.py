@@ -3,7 +3,7 @@
 import difflib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..basics.errors import AnalysisError
@@ -51,8 +51,15 @@ def parsed(text: str) -> Any:
 
 
 def refuse_unknown(keys: Iterable[str], specs: Sequence[dict[str, str] | None]) -> None:
-    """Raise AnalysisError for a pointer among `keys` that is in none of the flattened specs. If
-    some specs are not known (None), every pointer is accepted."""
+    """Raise AnalysisError for the first of the `unknown` pointers."""
+    for fault in unknown(keys, specs):
+        raise fault
+
+
+def unknown(keys: Iterable[str],
+            specs: Sequence[dict[str, str] | None]) -> Iterator[AnalysisError]:
+    """Yield an error for each pointer among `keys` that is in none of the flattened specs. If some
+    specs are not known (None), every pointer is accepted."""
     found = [spec for spec in specs if spec is not None]
     if not found or len(found) < len(specs):
         return
@@ -66,6 +73,6 @@ def refuse_unknown(keys: Iterable[str], specs: Sequence[dict[str, str] | None]) 
         near = [place for place in known if place.rpartition("/")[2] == last]
         near += [one for one in difflib.get_close_matches(key, known, 3) if one not in near]
         sections = [place for place in known if place.count("/") == 1]
-        raise AnalysisError(key, "is in the spec of no run",
+        yield AnalysisError(key, "is in the spec of no run",
                             f"did you mean {' or '.join(near[:3])}?" if near
                             else f"the specs have {', '.join(sections)}")

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from ..basics.errors import AnalysisError
+from ..naming import pointers
 from ..naming.differences import flattened
-from ..naming.pointers import refuse_unknown
 from ..quantities import fields
 from ..reading.files import TABLES, result_files
 from ..reading.run import Run
@@ -143,7 +143,9 @@ def collection(source: RunSource, keys: list[str], where: str | Sequence[str] = 
     for fault in faults:
         warnings.warn(f"left out {fault}", stacklevel=3)
     specs = [spec for one in found for spec in one.specs]
-    refuse_unknown(keys, specs)
+    pointers.refuse_unknown([condition.key for condition in conditions], specs)
+    for note in pointers.unknown(keys, specs):
+        warnings.warn(str(note), stacklevel=3)
     return selected(Collection(pd.concat([one.frame for one in found], ignore_index=True), specs,
                                faults), conditions)
 

@@ -97,9 +97,14 @@ def alike(value, wanted: str) -> bool:
 
 def refuse_unknown(runs: list, keys: list[str]) -> None:
     """Raise AnalysisError for a JSON pointer among `keys` that is in the spec of no run."""
+    for fault in unknown(runs, keys):
+        raise fault
+
+
+def unknown(runs: list, keys: list[str]) -> list[AnalysisError]:
+    """Return an error for each JSON pointer among `keys` that is in the spec of no run."""
     pointed = [key for key in keys if key.startswith("/")]
-    if pointed:
-        pointers.refuse_unknown(pointed, [flattened(run.spec) for run in runs])
+    return list(pointers.unknown(pointed, [flattened(run.spec) for run in runs] if pointed else []))
 
 
 def matching(runs: list, conditions: Sequence[str]) -> list:

@@ -16,7 +16,7 @@ using data::Vocabulary;
 using data::words_of;
 using test::refusal;
 using TextTokens = std::vector<int32_t>;
-using Labels = std::vector<int64_t>;
+using Integers = std::vector<int64_t>;
 
 namespace {
 
@@ -26,14 +26,14 @@ std::vector<int32_t> counted(int64_t size) {
     return tokens;
 }
 
-Labels input_of(const data::Dataset& set, int64_t index) {
-    Labels out(static_cast<size_t>(set.shape().front()));
+Integers tokens_of(const data::Dataset& set, int64_t index) {
+    Integers out(static_cast<size_t>(set.shape().front()));
     set.input(index, arena::DType::float32, data::Order::contiguous, 0, out.data());
     return out;
 }
 
-Labels labels_of(const data::Dataset& set, int64_t index) {
-    Labels out(static_cast<size_t>(set.shape().front()));
+Integers labels_of(const data::Dataset& set, int64_t index) {
+    Integers out(static_cast<size_t>(set.shape().front()));
     set.labels(index, out.data());
     return out;
 }
@@ -76,8 +76,8 @@ TEST_CASE("windows are consecutive, and the label of each position is the next t
     const auto set = data::token_set(counted(12), 12, 4, "x");
     REQUIRE(set->size() == 2);  // A third window would need token 12.
     CHECK(data::token_set(counted(13), 13, 4, "x")->size() == 3);
-    CHECK(input_of(*set, 1) == Labels{4, 5, 6, 7});
-    CHECK(labels_of(*set, 1) == Labels{5, 6, 7, 8});
+    CHECK(tokens_of(*set, 1) == Integers{4, 5, 6, 7});
+    CHECK(labels_of(*set, 1) == Integers{5, 6, 7, 8});
     CHECK_THAT(refusal([] { data::token_set(counted(4), 4, 4, "the.file"); }),
                ContainsSubstring("the.file: holds 4 tokens"));
 }
@@ -100,14 +100,14 @@ TEST_CASE("the batches of a stream continue where the previous ones ended") {
             const data::Batch& batch = loader.next();
             CHECK(batch.tokens);
             CHECK(batch.terms == 6);
-            CHECK(batch.shape == Labels{2, 3});
+            CHECK(batch.shape == Integers{2, 3});
             CHECK(batch.continues == (t % 5 > 0));
             for (int64_t column = 0; column < 2; ++column) {
                 const int64_t first = 3 * (11 * replica + 5 * column + t % 5);
                 const auto* inputs = static_cast<const int64_t*>(batch.inputs) + 3 * column;
                 const int64_t* labels = batch.labels + 3 * column;
-                CHECK(Labels(inputs, inputs + 3) == Labels{first, first + 1, first + 2});
-                CHECK(Labels(labels, labels + 3) == Labels{first + 1, first + 2, first + 3});
+                CHECK(Integers(inputs, inputs + 3) == Integers{first, first + 1, first + 2});
+                CHECK(Integers(labels, labels + 3) == Integers{first + 1, first + 2, first + 3});
             }
         }
     }
@@ -137,8 +137,8 @@ TEST_CASE("text reads the bytes of a file and uses the last tenth for testing") 
     const auto sets = load(head + "}");
     CHECK(sets.train->size() == 17);
     CHECK(sets.train->classes() == 256);
-    CHECK(input_of(*sets.train, 11) == Labels{'b'});
-    CHECK(labels_of(*sets.test, 0) == Labels{255});
+    CHECK(tokens_of(*sets.train, 11) == Integers{'b'});
+    CHECK(labels_of(*sets.test, 0) == Integers{255});
     CHECK(sets.digests.size() == 1);
 
     test::write_file(folder / "b.txt", bytes("xyz"));
@@ -153,7 +153,7 @@ TEST_CASE("text reads the bytes of a file and uses the last tenth for testing") 
                                  "0123456789abcdefghi\xff"));
     const auto marked = load(head + "}");  // The byte order mark is no part of the text.
     CHECK(marked.train->size() == 17);
-    CHECK(input_of(*marked.train, 0) == Labels{'0'});
+    CHECK(tokens_of(*marked.train, 0) == Integers{'0'});
     CHECK(marked.digests != plain.digests);
     test::write_file(path, bytes("\xff\xfe"
                                  "0123456789abcdefghi"));
@@ -202,7 +202,7 @@ TEST_CASE("wikitext2 has its published contents") {
     CHECK(small.test->size() == 7000);
     CHECK(small.validation->size() == 217645 / 35);
     // Both cover the same text: a token is the number of the same word or of <unk>.
-    CHECK(input_of(*small.train, 0) != Labels(35));
+    CHECK(tokens_of(*small.train, 0) != Integers(35));
     CHECK_THAT(refusal([] { load(R"({"type": "wikitext2", "validation": 5})"); }),
                ContainsSubstring("a validation set of its own"));
 }

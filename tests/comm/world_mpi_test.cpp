@@ -113,6 +113,7 @@ TEST_CASE("Ranks wait beyond the deadline for long work") {
 }
 
 TEST_CASE("Rank 0 notices a failed rank at once, even during an exchange") {
+    const Environment grace("DBENCH_STOP_TIMEOUT", "1");
     World world{launch()};
     if (world.size() == 1) return;
     const int failing = world.size() - 1;

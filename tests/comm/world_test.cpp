@@ -10,6 +10,16 @@
 namespace dbench::comm::tests {
 namespace {
 
+/// Returns the error of a barrier that stalls.
+std::string stall_of_barrier(World& world) {
+    try {
+        world.barrier();
+    } catch (const Stalled& error) {
+        return error.what();
+    }
+    return "no error";
+}
+
 /// Removes the variables of all launchers, whatever started the tests.
 struct Unlaunched {
     Environment variables[10] = {{"OMPI_COMM_WORLD_SIZE", nullptr},
@@ -111,12 +121,7 @@ TEST_CASE("A wait that exceeds its deadline names its purpose and the awaited ra
             world.report_failure("overslept");
             return "";
         }
-        try {
-            world.barrier();
-        } catch (const Stalled& error) {
-            return error.what();
-        }
-        return "no error";
+        return stall_of_barrier(world);
     });
     CHECK_THAT(outcome[0], Catch::Matchers::ContainsSubstring("barrier") &&
                                Catch::Matchers::ContainsSubstring("rank 2 within 0.2"));
@@ -151,12 +156,7 @@ TEST_CASE("A rank that hangs in its long work is named") {
             world.report_failure("overslept");
             return "";
         }
-        try {
-            world.barrier();
-        } catch (const Stalled& error) {
-            return error.what();
-        }
-        return "no error";
+        return stall_of_barrier(world);
     });
     CHECK_THAT(outcome[0], Catch::Matchers::ContainsSubstring("no answer from rank 2 within 1"));
 }

@@ -1,6 +1,9 @@
 """Fixtures that write synthetic result files for the tests."""
 
+from pathlib import Path
+
 import pytest
+from matplotlib.figure import Figure
 from synthetic import Plan, write
 
 FIVE = (("C_complete", None), ("D_complete", "complete"), ("D_ring", "ring"), ("D_torus", "torus"),
@@ -21,6 +24,21 @@ ODD = {
     "everything": Plan(name="everything", after=True, validation=True, precision="f8"),
     "failed": Plan(name="failed", status="failed", implementation=None, graph="ring"),
 }
+
+
+@pytest.fixture
+def blank_figures(monkeypatch):
+    """Write files of figures without drawing them, which takes most of the time of a test that does
+    not look at a picture. The figures are still made from the runs."""
+
+    def written(figure, target, **options):
+        assert figure.axes
+        if isinstance(target, str | Path):
+            Path(target).write_bytes(b"blank")
+        else:
+            target.write(b"blank")
+
+    monkeypatch.setattr(Figure, "savefig", written)
 
 
 @pytest.fixture

@@ -268,16 +268,18 @@ def write(path, plan: Plan, ending: str = "close"):
                                             else {})
     file["provenance"] = text(json.dumps({"versions": {"dbench": "0.1"}, "command": [
         "dbench", "run"], "environment": {"variables": variables}}))
+    made = {}
     for name, value in arrays.items():
-        file.create_dataset(name, shape=(0, *value.shape[1:]), maxshape=(None, *value.shape[1:]),
-                            chunks=(min(16, max(1, len(value))),
-                                    *[max(1, s) for s in value.shape[1:]]), dtype=value.dtype)
+        made[name] = file.create_dataset(
+            name, shape=(0, *value.shape[1:]), maxshape=(None, *value.shape[1:]),
+            chunks=(min(16, max(1, len(value))), *[max(1, s) for s in value.shape[1:]]),
+            dtype=value.dtype)
     file["graphs"].attrs["certificate"] = text(json.dumps(certificate(plan)), 2048)
     file.swmr_mode = True
     for name, value in arrays.items():
-        file[name].resize(len(value), axis=0)
-        file[name][:] = value
-        file[name].flush()
+        made[name].resize(len(value), axis=0)
+        made[name][:] = value
+        made[name].flush()
     file.flush()
     if ending == "swmr":
         return file

@@ -200,6 +200,7 @@ def test_foreign_files_in_a_folder_are_passed_over(make, tmp_path, capsys):
     assert "passed over" in told.err and "foreign.h5" in told.err and "| ring |" in told.out
 
 
+@pytest.mark.usefixtures("blank_figures")
 @pytest.mark.parametrize("words", [
     ["ranks", "{runs}"], ["reproduce", "dbench", "{runs}"],
     ["publish", "{runs}", "-o", "{out}"],

@@ -27,6 +27,7 @@ def many(make, tmp_path):
     return tmp_path
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_many_runs_on_one_page(many):
     started = time.process_time()
     assert main(["report", str(many), "-o", str(many / "page" / "report.html")]) == 0
@@ -48,6 +49,7 @@ def test_many_runs_on_one_page(many):
         "<script>")[0]
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_of_many_settings_the_figures_remain_that_can_be_read(make, tmp_path):
     for i in range(13):
         make(name=f"run{i}", implementation="D_ring" if i % 2 else "D_torus",

@@ -92,6 +92,7 @@ def test_settings_of_runs(folder):
         0.1 / ring.batch * (1 / 4 - 1 / ring.replicas))
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_a_graph_with_lost_runs_has_no_gap(folder, tmp_path, capsys):
     other = tmp_path / "lost"
     shutil.copytree(folder, other)
@@ -134,6 +135,7 @@ def test_the_command_writes_the_table_and_the_page(folder, tmp_path, capsys):
     assert "4 settings" in page and "| rho |" in page and (target / "gap.png").stat().st_size > 1000
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_two_folders_of_one_name_are_two_studies(folder, tmp_path):
     other = tmp_path / "elsewhere" / folder.name
     shutil.copytree(folder, other)

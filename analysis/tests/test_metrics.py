@@ -36,6 +36,7 @@ def test_the_values_are_those_of_the_file(told, metric):
     assert found == pytest.approx(run.evaluations[f"validation_mean_{metric.name}"][-1])
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_table_show_and_report(told, metric, make, tmp_path, capsys):
     assert main(["show", str(told)]) == 0
     out = capsys.readouterr().out

@@ -5,7 +5,7 @@ import h5py
 import numpy as np
 import pytest
 from dbench_analysis.cli import main
-from dbench_analysis.figures.thinning import thin
+from dbench_analysis.figures.thinning import largest_of, least_of, mean_of, thin
 from dbench_analysis.quantities import series
 from dbench_analysis.quantities.verification import dispersion
 
@@ -122,5 +122,22 @@ def test_ranks_that_were_not_there_do_not_count(make):
 def test_thinned_bands_keep_their_extremes():
     x, y = np.arange(10_000), np.zeros(10_000)
     y[1234] = 7.0
-    short, low, high = thin(x, y, y, points=100, reduce=(np.nanmin, np.nanmax))
+    short, low, high = thin(x, y, y, points=100, reduce=(least_of, largest_of))
     assert len(short) == 100 and high.max() == 7.0 and low.max() == 0.0
+
+
+def test_bins_leave_out_what_is_not_finite():
+    generator = np.random.default_rng(1)
+    y = generator.standard_normal(1003)
+    y[generator.random(1003) < 0.3] = np.nan
+    y[[5, 700]] = np.inf
+    y[400:450] = np.nan  # whole bins
+    x, low, mean, high = thin(np.arange(1003), y, y, y, points=50,
+                              reduce=(least_of, mean_of, largest_of))
+    edges = np.linspace(0, 1003, 51).astype(int)
+    bins = [y[a:b][np.isfinite(y[a:b])] for a, b in zip(edges, edges[1:])]
+    assert any(len(one) == 0 for one in bins)
+    for found, reduce in ((low, np.min), (mean, np.mean), (high, np.max)):
+        wanted = [reduce(one) if len(one) else np.nan for one in bins]
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    np.testing.assert_allclose(x, [(a + b - 1) / 2 for a, b in zip(edges, edges[1:])])

@@ -78,6 +78,7 @@ SEVEN = {k: np.append(ACCURACY[k], 0.8 - 0.05 * (k == "D_ring"))
          for k in ("C_complete", "D_ring", "D_torus")}
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_a_verdict_does_not_rest_on_the_runs_that_survived(tmp_path, capsys):
     folder = make(tmp_path / "mine", SEVEN)
     assert (made(folder)["D_ring"].verdict, len(made(folder)["D_ring"].d)) == ("worse", 7)
@@ -159,6 +160,7 @@ def test_lower_is_better_for_losses(folder):
     assert replace(found, terms=Terms(metric="loss_mean_model")).verdict == "better"
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_cells_are_what_methods_share(tmp_path):
     def partition(alpha):
         return {"data": {"type": "cifar10", "partition": {"type": "dirichlet", "alpha": alpha}}}
@@ -181,6 +183,7 @@ def test_cells_are_what_methods_share(tmp_path):
         ("alpha=0.1", "D_ring"), ("alpha=10", "D_ring")]
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_rates_of_an_untuned_folder_are_methods_and_not_seeds(tmp_path, capsys):
     folder = make(tmp_path / "mine", {"C_complete": BASE, "D_torus": BASE})
 
@@ -202,6 +205,7 @@ def test_rates_of_an_untuned_folder_are_methods_and_not_seeds(tmp_path, capsys):
     assert set(tables[0].method) == set(tables[1].method) and len(tables[1]) == 4
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_several_rates_of_all_reduce_give_no_verdict(tmp_path, capsys):
     folder = make(tmp_path / "mine", {k: ACCURACY[k][:2] for k in ("C_complete", "D_ring")})
     make(folder, {"C_complete": BASE[:2]}, suffix="-again", spec={
@@ -232,6 +236,7 @@ def tune(folder, trials):
         "method,trials,at_edge,loss_at_half,loss_at_twice\nD_ring,14,highest,0.0125,\n")
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_trials_are_not_judged(tmp_path, capsys):
     folder = make(tmp_path / "mine",
                   {k: ACCURACY[k][:4] for k in ("C_complete", "D_ring", "D_torus")})
@@ -290,6 +295,7 @@ def test_publish_writes_tables_figures_and_one_page(folder, published):
         assert str(folder) not in index and "Provenance" not in index and ".h5" not in index
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_the_page_of_all_runs_loses_no_study(tmp_path, capsys):
     two = {k: ACCURACY[k][:2] for k in ("C_complete", "D_ring")}
     first, second = (str(make(tmp_path / name, two)) for name in ("one & two", "other"))
@@ -308,6 +314,7 @@ def test_the_page_of_all_runs_loses_no_study(tmp_path, capsys):
     assert "12 runs of this project" in (out / "index.html").read_text()
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_two_folders_of_one_name_are_refused_and_one_with_two_names_is_one(tmp_path, capsys):
     two = {k: ACCURACY[k][:2] for k in ("C_complete", "D_ring")}
     first, second = (str(make(tmp_path / place / "mine", two)) for place in "ab")
@@ -320,6 +327,7 @@ def test_two_folders_of_one_name_are_refused_and_one_with_two_names_is_one(tmp_p
     assert "4 runs of this project" in (out / "index.html").read_text()
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_each_study_is_judged_by_its_own_metric(tmp_path, capsys):
     two = {k: ACCURACY[k][:2] for k in ("C_complete", "D_ring")}
     folders = [make(tmp_path / name, two) for name in ("accuracy", "tuned", "regression")]
@@ -338,6 +346,7 @@ def test_each_study_is_judged_by_its_own_metric(tmp_path, capsys):
     assert metrics("--metric", "accuracy_mean_model")[:2] == [{"accuracy_mean_model"}] * 2
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_stale_files_are_removed_and_those_of_the_user_are_kept(tmp_path, capsys):
     """Once the study has two cells and a verdict, and then one cell without all-reduce."""
     def partition(alpha):

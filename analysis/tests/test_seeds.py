@@ -57,6 +57,7 @@ def test_pictures_by_tensor_and_bars_of_times_are_of_settings(swept):
     assert {text.get_text() for text in timing.axes[0].get_yticklabels()} == LABELS
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_each_of_many_settings_has_its_own_pictures_and_bars(make, tmp_path, capsys):
     for i in range(style.CROWD + 1):
         make(name=f"run{i}", per_epoch=1, epochs=1,

@@ -7,7 +7,7 @@ from ..quantities import series
 from ..reading.metrics import METRICS, Metric
 from ..reading.run import Run
 from . import style
-from .thinning import thin
+from .thinning import largest_of, least_of, mean_of, thin
 
 
 def evaluated(runs: list[Run], each: bool = False):
@@ -82,7 +82,7 @@ def training(runs: list[Run], each: bool = False):
             look = setting.look
             cleaned = [clean(found[c], what == "loss") for c in ("min", "median", "max")]
             x, low, median, high = thin(found["epoch"], *cleaned,
-                                        reduce=(np.nanmin, np.nanmean, np.nanmax))
+                                        reduce=(least_of, mean_of, largest_of))
             drawn |= bool(np.isfinite(median).any())
             axis.fill_between(x, low, high, color=look.colour, alpha=0.10, linewidth=0)
             axis.plot(x, median, color=look.colour, linestyle=look.dash, linewidth=width,

@@ -130,14 +130,19 @@ class Pool:
     def __init__(self):
         self.arrays: list[list[float]] = []
         self.places: dict[tuple, int] = {}
+        self.exact: dict[bytes, int] = {}  # many traces have the same x
 
     def place(self, values: np.ndarray) -> int:
         """Return the index of these values, rounded to five digits."""
-        shown = [float(f"{value:.5g}") for value in values]
-        if tuple(shown) not in self.places:
-            self.places[tuple(shown)] = len(self.arrays)
-            self.arrays.append(shown)
-        return self.places[tuple(shown)]
+        values = np.asarray(values, dtype=float)
+        exact = values.tobytes()
+        if exact not in self.exact:
+            shown = [float(f"{value:.5g}") for value in values.tolist()]
+            place = self.places.setdefault(tuple(shown), len(self.arrays))
+            if place == len(self.arrays):
+                self.arrays.append(shown)
+            self.exact[exact] = place
+        return self.exact[exact]
 
 
 @dataclass
@@ -220,6 +225,7 @@ def numbers(runs: list[Run], labels: list[str], groups: list[tuple[str, str, str
     curves: list[dict[str, dict[str, tuple]]] = []
     for run in runs:
         curves.append({})
+        reached: dict[tuple[str, bytes], np.ndarray] = {}  # quantities share their iterations
         for quantity in known:
             done, values = quantity.read(run)
             if not np.isfinite(values).any():
@@ -227,7 +233,10 @@ def numbers(runs: list[Run], labels: list[str], groups: list[tuple[str, str, str
             done, values = thin(done, values, points=points)
             curves[-1][quantity.key] = {}
             for x in shown:
-                places = progress(run, done, x)
+                key = x, done.tobytes()
+                if key not in reached:
+                    reached[key] = progress(run, done, x)
+                places = reached[key]
                 kept = np.isfinite(places) & np.isfinite(values)
                 if kept.any():
                     curves[-1][quantity.key][x] = (places[kept], values[kept])

@@ -10,12 +10,15 @@ from ..reading.metrics import FURTHER
 from ..reading.run import Run
 from ..reading.schema import MEASURES, TIME_PARTS
 
+# These are many times faster than the reductions that ignore NaN.
+WITHOUT_NAN = {np.nanmedian: np.median, np.nanquantile: np.quantile}
+
 
 def nan_safe(reduce, values, **how):
     """Return a nan-ignoring numpy reduction over the finite values. A slice without finite values
     gives NaN, without a warning."""
-    if reduce is np.nanmedian and values.size and np.isfinite(values).all():  # many times faster
-        return np.median(values, **how)
+    if reduce in WITHOUT_NAN and values.size and np.isfinite(values).all():
+        return WITHOUT_NAN[reduce](values, **how)
     values = np.where(np.isfinite(values), values, np.nan)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)

@@ -11,16 +11,19 @@ from dbench_analysis.figures import bands, drawing, page_layout, page_values
 from dbench_analysis.figures.kinds import KINDS
 from dbench_analysis.figures.page_layout import Page
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from synthetic import Plan, write
 
 
-@pytest.fixture
-def three(make, tmp_path):
+@pytest.fixture(scope="module")
+def three(tmp_path_factory):
     """Return a folder of three seeds each of two graphs."""
+    folder = tmp_path_factory.mktemp("three")
     for graph in ("ring", "torus"):
         for seed in (1, 2, 3):
-            make(name=f"{graph}-{seed}", implementation=f"D_{graph}", graph=graph, seed=seed,
-                 spec={"seed": seed})
-    return tmp_path
+            write(folder / f"{graph}-{seed}.h5",
+                  Plan(name=f"{graph}-{seed}", implementation=f"D_{graph}", graph=graph, seed=seed,
+                       spec={"seed": seed}))
+    return folder
 
 
 def panels(figure):

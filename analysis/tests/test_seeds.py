@@ -1,6 +1,8 @@
 """Tests that figures and tables combine exactly the runs that differ only in the seed, and that a
 condition selects the same runs in all commands."""
 
+import shutil
+
 import dbench_analysis as da
 import h5py
 import numpy as np
@@ -9,20 +11,24 @@ import pytest
 from dbench_analysis.cli import main
 from dbench_analysis.figures import drawing, style
 from dbench_analysis.quantities import series
+from synthetic import Plan, write
 
 BASE_K = [{"implementation": None, "spec": {"graph": {"type": "base_k", "k": k},
                                             "algorithm": "dsgd"}} for k in (1, 3)]
 
 
-@pytest.fixture
-def swept(make, tmp_path):
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory):
     """Return a folder with three settings of three seeds each; two settings have the same type of
     graph with other parameters."""
+    folder = tmp_path_factory.mktemp("swept")
     for i, plan in enumerate(({}, *BASE_K)):
         for seed in (1, 2, 3):
-            make(name=f"dsgd-null-n8-{i}-s{seed}", per_epoch=4, epochs=3, seed=10 * i + seed,
-                 spread=0.2 + 0.2 * i, **(plan | {"spec": plan.get("spec", {}) | {"seed": seed}}))
-    return tmp_path
+            name = f"dsgd-null-n8-{i}-s{seed}"
+            write(folder / f"{name}.h5", Plan(
+                name=name, per_epoch=4, epochs=3, seed=10 * i + seed, spread=0.2 + 0.2 * i,
+                **(plan | {"spec": plan.get("spec", {}) | {"seed": seed}})))
+    return folder
 
 
 def opened(folder):
@@ -109,6 +115,7 @@ def test_tables_do_not_pool_graphs_of_one_name(swept, tmp_path, capsys):
 
 
 def test_one_condition_in_every_command(swept, tmp_path, capsys):
+    swept = shutil.copytree(swept, tmp_path / "swept")  # a run of it is removed below
     table = str(tmp_path / "runs.csv")
     assert main(["collect", str(swept), "-o", table, "--where", "implementation=base_k"]) == 0
     assert len(pd.read_csv(table)) == 6

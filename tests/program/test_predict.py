@@ -208,9 +208,14 @@ def test_the_benchmark_of_published_times(tmp_path, monkeypatch):
     bench = bench_predict()
     monkeypatch.setattr(bench, "PROGRAM", PROGRAM)
     cluster = replace(bench.CLUSTERS[0], gpus=(16,))
-    found = bench.published_cells(tmp_path, cluster, "bandwidth", cluster.work, cluster.nominal)
-    assert {method for _, method in found} == set(bench.METHODS)
-    assert all(0.25 < seconds < 0.5 for seconds in found.values())  # 16 GPUs divide 5 seconds
+    steady, varied = (bench.published_cells(tmp_path, cluster, bench.Form("bandwidth", sigma),
+                                            cluster.work, cluster.nominal) for sigma in (0, 0.2))
+    assert {method for _, method in steady} == set(bench.METHODS)
+    assert all(0.25 < seconds < 0.5 for seconds in steady.values())  # 16 GPUs divide 5 seconds
+    later = {method: varied[16, method] - steady[16, method] for method in bench.METHODS}
+    assert later["all-reduce"] > 0.05 > later["AER"]  # jitter costs the all-reduce most
+    fixed = bench.published_cells(tmp_path, cluster, bench.Form("fixed time", 0), cluster.work, 0.1)
+    assert fixed[16, "AER"] == pytest.approx(steady[16, "AER"] + 0.1, rel=0.01)
 
 
 def test_the_benchmark_of_stragglers(tmp_path, monkeypatch):

@@ -10,8 +10,8 @@ size_t index(int host) { return static_cast<size_t>(host); }
 
 }  // namespace
 
-HostPeers::HostPeers(const Network& network, const Rounds& rounds, bool library_sum)
-    : network_(network), rounds_(rounds), library_sum_(library_sum) {
+HostPeers::HostPeers(const Network& network, const Rounds& rounds, const SumFacts& sums)
+    : network_(network), rounds_(rounds), sums_(sums) {
     const size_t hosts = index(network.hosts());
     targets_.resize(hosts);
     counts_.resize(hosts);
@@ -45,13 +45,11 @@ void HostPeers::find(const RoundPlan& plan) {
     }
     for (size_t h = 0; h < counts_.size(); ++h) counts_[h] = static_cast<int>(targets_[h].size());
     for (const std::vector<int>& group : plan.groups) {
-        std::set<int> members;
-        for (const int rank : group) members.insert(network_.host[index(rank)]);
-        if (members.size() < 2) continue;
-        const int others = static_cast<int>(members.size()) - 1;
-        int last = *members.rbegin();
-        for (const int host : members) {
-            counts_[index(host)] += library_sum_ ? 1 : others;
+        const AllReduce sum(group, sums_);
+        if (!sum.apart()) continue;
+        int last = sum.members().rbegin()->first;
+        for (const auto& [host, count] : sum.members()) {
+            counts_[index(host)] += sum.peers();
             targets_[index(std::exchange(last, host))].insert(host);
         }
     }

@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "predict/all_reduce.hpp"
 #include "predict/network.hpp"
 #include "predict/rounds.hpp"
 
@@ -13,8 +14,8 @@ namespace dbench::predict {
 /// The peers of each host in an iteration, and whether they changed since the iteration before.
 class HostPeers {
 public:
-    /// Keeps references. With `library_sum`, all-reduces are rings in the order of the hosts.
-    HostPeers(const Network& network, const Rounds& rounds, bool library_sum);
+    /// Keeps references.
+    HostPeers(const Network& network, const Rounds& rounds, const SumFacts& sums);
 
     /// Goes on to iteration t. Iterations come in their order.
     void advance(int64_t t);
@@ -28,7 +29,7 @@ private:
 
     const Network& network_;
     const Rounds& rounds_;
-    const bool library_sum_;
+    const SumFacts& sums_;
     size_t plan_ = SIZE_MAX;  // index into the plans of `rounds_`
     // For each host. In an all-reduce, a host sends to all others, of which the next one becomes a
     // target: the only one in a ring or in a pair.

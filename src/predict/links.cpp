@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <initializer_list>
-#include <map>
+#include <utility>
 
 namespace dbench::predict {
 
-Links::Links(const Network& network, const Rounds& rounds, bool library_sum, uint64_t seed)
-    : network_(network),
-      rounds_(rounds),
-      library_sum_(library_sum),
-      peers_(network, rounds, library_sum) {
+Links::Links(const Network& network, const Rounds& rounds, const SumFacts& sums, uint64_t seed)
+    : network_(network), rounds_(rounds), sums_(sums), peers_(network, rounds, sums) {
     const auto hosts = static_cast<size_t>(network.hosts());
     for (uint64_t h = 0; h < hosts; ++h) {
         streams_.emplace_back(seed, base::Purpose::link_time, std::initializer_list<uint64_t>{h});
@@ -31,7 +28,7 @@ void Links::advance(int64_t t) {
     const RoundPlan* plan = &rounds_.at(t);
     if (plan == std::exchange(plan_, plan)) return;
     groups_.clear();
-    for (const std::vector<int>& ranks : plan->groups) groups_.push_back(group_of(ranks));
+    for (const std::vector<int>& ranks : plan->groups) groups_.push_back({&ranks, {ranks, sums_}});
 }
 
 void Links::send(int from, double bytes, double time, std::span<double> arrived) {
@@ -73,24 +70,24 @@ void Links::send(int from, double bytes, double time, std::span<double> arrived)
 // wait for each other: the slowdown of one holds for all.
 void Links::all_reduce(size_t group, double bytes, std::span<const double> ready,
                        std::span<double> arrived) {
-    const auto& [ranks, hosts] = groups_[group];
-    const auto m = static_cast<double>(ranks->size());
-    const bool apart = hosts.size() > 1;
-    // Shares of a row that a host with `count` ranks sends in one phase, and steps of the phase.
-    const auto sends = [&](int count) {
-        return library_sum_ ? (m - 1) / m : count * (m - count) / m;
-    };
-    const double steps = library_sum_ ? m - 1 : 1;
+    const auto& [ranks, sum] = groups_[group];
+    const bool apart = sum.apart();
     const Link& link = apart ? network_.remote : network_.local;
-    double slower = apart ? slowdown_[hosts.front().first] : 1;
-    if (hosts.size() == 2) slower = std::max(slower, slowdown_[hosts.back().first]);
+    double slower = 1;
+    if (apart) {
+        const std::map<int, int>& hosts = sum.members();
+        slower = slowdown_[static_cast<size_t>(hosts.begin()->first)];
+        if (hosts.size() == 2)
+            slower = std::max(slower, slowdown_[static_cast<size_t>(hosts.rbegin()->first)]);
+    }
 
     double begin = 0;
     for (const int rank : *ranks) begin = std::max(begin, ready[static_cast<size_t>(rank)]);
     double end = begin;
     if (apart) {
-        for (const auto& [h, count] : hosts) {
-            const double seconds = 2 * sends(count) * bytes * slower / network_.uplink;
+        for (const auto& [host, count] : sum.members()) {
+            const double seconds = sum.rows_of_host(host) * bytes * slower / network_.uplink;
+            const auto h = static_cast<size_t>(host);
             for (double* busy : {&up_[h], &down_[h]}) {
                 *busy = std::max(*busy, begin) + seconds;
                 end = std::max(end, *busy);
@@ -101,22 +98,17 @@ void Links::all_reduce(size_t group, double bytes, std::span<const double> ready
     if (apart || !network_.in_place) {
         for (const int rank : *ranks) {
             double& busy = (apart ? flow_ : inside_)[static_cast<size_t>(rank)];
-            busy = std::max(busy, begin) + 2 * (m - 1) / m * bytes * slower / link.bandwidth;
+            const double rows = sum.rows_of_rank(network_.host[static_cast<size_t>(rank)]);
+            busy = std::max(busy, begin) + rows * bytes * slower / link.bandwidth;
             end = std::max(end, busy);
         }
     }
     for (const int rank : *ranks) {
-        arrived[static_cast<size_t>(rank)] = end + 2 * steps * link.latency;
+        arrived[static_cast<size_t>(rank)] = end + sum.messages_in_turn() * link.latency;
     }
 }
 
 double Links::slowdown(int rank) const { return slowdown_[host(rank)]; }
-
-Links::Group Links::group_of(const std::vector<int>& ranks) const {
-    std::map<size_t, int> counts;
-    for (const int rank : ranks) ++counts[host(rank)];
-    return {&ranks, {counts.begin(), counts.end()}};
-}
 
 size_t Links::host(int rank) const {
     return static_cast<size_t>(network_.host[static_cast<size_t>(rank)]);

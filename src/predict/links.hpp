@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "base/random.hpp"
+#include "predict/all_reduce.hpp"
 #include "predict/host_peers.hpp"
 #include "predict/network.hpp"
 #include "predict/rounds.hpp"
@@ -17,9 +17,8 @@ namespace dbench::predict {
 /// of the simulation, bytes are those of a row or of a piece of it.
 class Links {
 public:
-    /// Keeps references. Host h draws its slowdowns from a stream of (seed, h). With `library_sum`,
-    /// all-reduces are rings instead of direct messages.
-    Links(const Network& network, const Rounds& rounds, bool library_sum, uint64_t seed);
+    /// Keeps references. Host h draws its slowdowns from a stream of (seed, h).
+    Links(const Network& network, const Rounds& rounds, const SumFacts& sums, uint64_t seed);
 
     /// Goes on to iteration t: every host draws a slowdown. Iterations come in their order.
     void advance(int64_t t);
@@ -36,7 +35,7 @@ public:
     /// Returns the number of all-reduces in this iteration.
     size_t groups() const { return groups_.size(); }
     /// Adds `bytes` of the rows of a group's ranks. An all-reduce has two phases: parts of rows go
-    /// to the rank that adds them, then means go to all. Both begin when every rank is ready. Sets
+    /// to the rank that adds them, then means go to all. It begins when every rank is ready. Sets
     /// `arrived` of the group's ranks.
     void all_reduce(size_t group, double bytes, std::span<const double> ready,
                     std::span<double> arrived);
@@ -47,14 +46,13 @@ public:
 private:
     struct Group {
         const std::vector<int>* ranks;
-        std::vector<std::pair<size_t, int>> hosts;  // with the number of the group's ranks there
+        AllReduce sum;
     };
-    Group group_of(const std::vector<int>& ranks) const;
     size_t host(int rank) const;
 
     const Network& network_;
     const Rounds& rounds_;
-    const bool library_sum_;
+    const SumFacts& sums_;
     HostPeers peers_;
     const RoundPlan* plan_ = nullptr;  // of the iteration
     std::vector<Group> groups_;

@@ -81,6 +81,7 @@ double bytes_of_busiest_host(const Plan& plan, const Rounds& rounds, double rows
     double sum = 0;
     std::vector<double> per_plan;
     const std::vector<int>& host = plan.network.host;
+    const SumFacts sums = plan.work.sums(plan.network);
     for (const RoundPlan& round : rounds.plans) {
         std::vector<double> sent(static_cast<size_t>(plan.network.hosts()));
         for (size_t r = 0; r < round.out.size(); ++r) {
@@ -90,14 +91,9 @@ double bytes_of_busiest_host(const Plan& plan, const Rounds& rounds, double rows
             }
         }
         for (const auto& group : round.groups) {
-            std::vector<double> members(sent.size());
-            const auto m = static_cast<double>(group.size());
-            for (const int r : group)
-                members[static_cast<size_t>(host[static_cast<size_t>(r)])] += 1;
-            for (size_t h = 0; h < sent.size(); ++h) {
-                if (members[h] == 0 || members[h] == m) continue;
-                sent[h] +=
-                    plan.work.library_sum ? 2 * (m - 1) / m : 2 * members[h] * (m - members[h]) / m;
+            const AllReduce reduced(group, sums);
+            for (const auto& [h, members] : reduced.members()) {
+                sent[static_cast<size_t>(h)] += reduced.rows_of_host(h);
             }
         }
         per_plan.push_back(*std::max_element(sent.begin(), sent.end()));

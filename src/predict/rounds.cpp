@@ -62,16 +62,24 @@ RoundPlan plan_round(const graphs::Schedule& schedule, graphs::Round round,
 
 }  // namespace
 
-double RoundPlan::rows_in_messages(int rank, const std::vector<int>& host, bool in_place) const {
-    const auto at = static_cast<size_t>(rank);
-    double rows = 0;
-    for (const auto& [to, count] : out[at]) {
-        if (!in_place || host[static_cast<size_t>(to)] != host[at]) rows += count;
+std::vector<double> RoundPlan::rows_in_messages(const SumFacts& facts) const {
+    const std::vector<int>& host = facts.host;
+    std::vector<double> rows(out.size());
+    for (size_t rank = 0; rank < out.size(); ++rank) {
+        for (const auto& [to, count] : out[rank]) {
+            if (!facts.in_place || host[static_cast<size_t>(to)] != host[rank]) rows[rank] += count;
+        }
     }
-    const double members = group_size[at];
     const bool one_host =
-        std::all_of(host.begin(), host.end(), [&](int each) { return each == host[at]; });
-    if (members > 1 && !(in_place && one_host)) rows += 2 * (members - 1) / members;
+        std::all_of(host.begin(), host.end(), [&](int each) { return each == host[0]; });
+    if (facts.in_place && one_host) return rows;
+    for (const std::vector<int>& group : groups) {
+        const AllReduce sum(group, facts);
+        for (const int rank : group) {
+            const auto at = static_cast<size_t>(rank);
+            rows[at] += sum.rows_of_rank(host[at]);
+        }
+    }
     return rows;
 }
 

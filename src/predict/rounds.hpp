@@ -8,6 +8,7 @@
 
 #include "comm/placement.hpp"
 #include "graphs/schedule.hpp"
+#include "predict/all_reduce.hpp"
 
 namespace dbench::predict {
 
@@ -23,10 +24,9 @@ struct RoundPlan {
     double rows_sent = 0;  ///< By all replicas, as `bytes_sent` of a result file counts them.
     bool averages = false;
 
-    /// Returns the rows that a rank sends as messages. `host` has the host of each rank. If ranks
-    /// of a host read each other's rows `in_place`, these are no messages; an all-reduce sends
-    /// messages unless there is only one host.
-    double rows_in_messages(int rank, const std::vector<int>& host, bool in_place) const;
+    /// Returns the rows that each rank sends as messages. If ranks of a host read each other's rows
+    /// in place, these are no messages; an all-reduce sends messages unless there is only one host.
+    std::vector<double> rows_in_messages(const SumFacts& facts) const;
 };
 
 /// The plans of a sequence of iterations. Equal matrices share a plan.

@@ -38,7 +38,8 @@ public:
           network_(network),
           rounds_(rounds),
           order_(order),
-          links_(network, rounds, work.library_sum, seed),
+          sums_(work.sums(network)),
+          links_(network, rounds, sums_, seed),
           ranks_(static_cast<int>(network.host.size())) {
         make_pieces();
         const auto ranks = static_cast<size_t>(ranks_);
@@ -59,9 +60,10 @@ public:
     double advance(int64_t t) {
         const RoundPlan& plan = rounds_.at(t);
         links_.advance(t);
+        if (&plan != std::exchange(plan_, &plan)) in_messages_ = plan.rows_in_messages(sums_);
         for (int r = 0; r < ranks_; ++r) {
             compute_[index(r)] = share(r) * work_.compute.at(streams_[index(r)].uniform());
-            compute_[index(r)] += prolonged(plan, r);
+            compute_[index(r)] += prolonged(r);
             if (work_.delay) delay_[index(r)] = work_.delay(r, t);
         }
         before_ = clock_;
@@ -125,19 +127,18 @@ private:
 
     // The seconds by which a rank's messages prolong its compute step; negative if it sends less
     // than when that was measured. In combine_then_adapt no message moves while ranks compute.
-    double prolonged(const RoundPlan& plan, int rank) const {
+    double prolonged(int rank) const {
         const Prolongation& prolongation = work_.row_costs.prolongation;
         if (prolongation.measured.empty() || order_ == Order::combine_then_adapt) return 0;
         const double more =
-            prolongation.of(bytes_in_messages(plan, rank)) - prolongation.of(work_.sent_in_compute);
+            prolongation.of(bytes_in_messages(rank)) - prolongation.of(work_.sent_in_compute);
         return std::max(-compute_[index(rank)], more);
     }
 
     // The bytes that a rank sends as messages in an iteration; rows that are read in place are
     // none.
-    double bytes_in_messages(const RoundPlan& plan, int rank) const {
-        return plan.rows_in_messages(rank, network_.host, network_.in_place) * row_bytes_ *
-               work_.wire;
+    double bytes_in_messages(int rank) const {
+        return in_messages_[index(rank)] * row_bytes_ * work_.wire;
     }
 
     // The seconds of the weighted sums of a piece. Each reads the rank's own rows and the rows of
@@ -280,11 +281,14 @@ private:
     const Network& network_;
     const Rounds& rounds_;
     const Order order_;
+    const SumFacts sums_;
     Links links_;
     const int ranks_;
     bool started_ = false;
     double row_bytes_ = 0;
     std::vector<Piece> pieces_;
+    const RoundPlan* plan_ = nullptr;         // of the iteration before
+    std::vector<double> in_messages_;         // [ranks]: rows of this iteration
     std::vector<base::Random> streams_;       // [ranks]
     std::vector<double> clock_, before_;      // [ranks]: end of the iteration, and its start
     std::vector<double> delay_;               // [ranks]: seconds before the compute step

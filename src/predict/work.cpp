@@ -5,6 +5,12 @@
 
 namespace dbench::predict {
 
+SumFacts Work::sums(const Network& network) const {
+    const bool equal = std::all_of(shares.begin(), shares.end(),
+                                   [&](double share) { return share == shares.front(); });
+    return {network.host, network.in_place, library_sum, wire != 1, equal};
+}
+
 std::vector<double> tiles_of(double row_bytes) {
     constexpr double kTileBytes = 4 << 20;
     std::vector<double> tiles;

@@ -7,7 +7,9 @@
 #include <map>
 #include <vector>
 
+#include "predict/all_reduce.hpp"
 #include "predict/distribution.hpp"
+#include "predict/network.hpp"
 
 namespace dbench::predict {
 
@@ -60,11 +62,14 @@ struct Work {
     std::vector<double> tiles;    ///< Bytes of the pieces in which a whole row is exchanged.
     double rows_per_rank = 1;     ///< Replicas of a rank; with `shares`, of one whose share is 1.
     double wire = 1;              ///< Bytes of a message per byte of the row.
-    bool library_sum = false;     ///< All-reduces are rings instead of direct messages.
+    bool library_sum = false;     ///< The spec has "reduction": "library".
     /// Share of its links over which an asynchronous replica averages in an iteration.
     double links_used = 1;
     /// Seconds that a rank is delayed before it computes; may be null.
     std::function<double(int rank, int64_t t)> delay = nullptr;
+
+    /// Returns the facts that decide how all-reduces between these ranks are computed.
+    SumFacts sums(const Network& network) const;
 };
 
 }  // namespace dbench::predict

@@ -81,8 +81,10 @@ struct Traffic {
 };
 
 // `graph` is empty for an all-reduce.
-Traffic bytes_on(comm::World& world, const comm::Placement& placement, double row,
-                 const std::string& graph, const predict::Calibration& c) {
+Traffic bytes_on(comm::World& world, const MeasuredIterations& iterations, const std::string& graph,
+                 const predict::Calibration& c) {
+    const comm::Placement& placement = iterations.placement();
+    const double row = iterations.row_bytes();
     std::vector<int> host;  // of each rank: the first rank on the same host
     for (const std::string& each : c.hosts) {
         host.push_back(
@@ -100,8 +102,10 @@ Traffic bytes_on(comm::World& world, const comm::Placement& placement, double ro
     const int members = plan.group_size[static_cast<size_t>(world.rank())];
     found.passes = members > 0 ? predict::passes_of_all_reduce(members, own) * row
                                : found.read + 2 * own * row;
-    found.sent =
-        mean_over_ranks(world, plan.rows_in_messages(world.rank(), host, c.in_place) * row);
+    const predict::SumFacts sums{std::move(host), c.in_place, iterations.library_sums(), false,
+                                 placement.replicas % placement.ranks == 0};
+    const double sent = plan.rows_in_messages(sums)[static_cast<size_t>(world.rank())];
+    found.sent = mean_over_ranks(world, sent * row);
     return found;
 }
 
@@ -125,7 +129,7 @@ predict::OrderCosts costs_from(comm::World& world, const OrderIterations& measur
     const MeasuredIterations& iterations = measured.one;
     const comm::Placement& placement = iterations.placement();
     const double row = iterations.row_bytes();
-    const Traffic one = bytes_on(world, placement, row, measured.graph, c);
+    const Traffic one = bytes_on(world, iterations, measured.graph, c);
     const double memory = mean_over_ranks(world, c.seconds_per_byte);
     // In combine_while_adapt the update reads the other rows, but two replicas average as a group.
     const bool reads = measured.order == predict::Order::combine_while_adapt && one.read > 0;
@@ -153,7 +157,8 @@ predict::OrderCosts costs_from(comm::World& world, const OrderIterations& measur
     };
     if (one.sent > 0) row_costs.prolongation.measured[one.sent] = prolonged(costs.compute);
     if (measured.several && !measured.several->times().empty()) {
-        const double sent = bytes_on(world, placement, row, predict::kGraphOfSeveralRows, c).sent;
+        const double sent =
+            bytes_on(world, *measured.several, predict::kGraphOfSeveralRows, c).sent;
         row_costs.prolongation.measured[sent] = prolonged(compute_of(world, *measured.several));
     }
     if (c.has_remote && measured.order != predict::Order::all_reduce) {
@@ -274,7 +279,7 @@ std::vector<OrderIterations> iterations_of_orders(comm::World& world,
         OrderIterations& added = found.emplace_back(
             OrderIterations{order, name, on(predict::kGraphOfOrders), {}, predict::kGraphOfOrders});
         // Two replicas have a single row to send.
-        const Traffic one = bytes_on(world, alone.placement(), alone.row_bytes(), added.graph, c);
+        const Traffic one = bytes_on(world, alone, added.graph, c);
         if (one.sent > 0 && alone.placement().replicas > 2)
             added.several = on(predict::kGraphOfSeveralRows);
     }

@@ -65,6 +65,7 @@ void MeasuredIterations::prepare(comm::World& world, RunArguments arguments, dat
     run_ = std::move(run);
     placement_ = run_->placement;
     row_bytes_ = run_->session->row_bytes();
+    library_sums_ = run_->session->reduction() == "library";
 }
 
 void MeasuredIterations::warm_up(comm::World& world) {

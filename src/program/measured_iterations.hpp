@@ -49,6 +49,8 @@ public:
     const std::vector<train::StepMeasurement::BucketReady>& buckets() const { return buckets_; }
     const comm::Placement& placement() const { return placement_; }
     double row_bytes() const { return row_bytes_; }
+    /// True if the run has "reduction": "library".
+    bool library_sums() const { return library_sums_; }
 
 private:
     std::string kind_;
@@ -56,6 +58,7 @@ private:
     std::optional<PreparedRun> run_;
     comm::Placement placement_ = {1, 1};
     double row_bytes_ = 0;
+    bool library_sums_ = false;
     int64_t count_ = 0;
     std::vector<algorithms::Times> times_;
     std::vector<train::StepMeasurement::BucketReady> buckets_;

@@ -97,6 +97,44 @@ TEST_CASE("An all-reduce moves 2 (m - 1) / m rows over each link, and waits twic
     CHECK(all.mean_rows_sent() == Approx(2.0 * (n - 1)));
 }
 
+TEST_CASE("Hosts add their own rows before an all-reduce, if all of them have several ranks") {
+    const double bandwidth = 1e7, latency = 1e-3;
+    Work work = plain_work();
+    Network network = apart(8, bandwidth, latency);
+    const auto exposed = [&](const Rounds& rounds) {
+        return step(work, network, rounds, Order::all_reduce) - kCompute;
+    };
+    const Rounds all = plan_all_reduce({8, 8});
+    const double row = kRow / bandwidth;
+    network.host = {0, 0, 1, 1, 2, 2, 3, 3};
+    CHECK(exposed(all) == Approx(2 * 3 / 4. * row + 2 * latency));
+    network.host = {0, 0, 0, 0, 1, 1, 1, 1};
+    CHECK(exposed(all) == Approx(2 * 1 / 2. * row + 2 * latency));
+
+    // Otherwise a host with h ranks sends h (8 - h) / 8 rows in each phase.
+    const auto apart_rows = [](double h) { return 2 * h * (8 - h) / 8; };
+    network.in_place = false;
+    CHECK(exposed(all) == Approx(apart_rows(4) * row + 2 * latency));
+    network.in_place = true;
+    work.wire = 0.5;  // encoded rows are not added in place
+    CHECK(exposed(all) == Approx(0.5 * apart_rows(4) * row + 2 * latency));
+    work.wire = 1;
+    for (const std::vector<int>& host : std::vector<std::vector<int>>{
+             {0, 1, 0, 1, 0, 1, 0, 1}, {0, 0, 0, 0, 0, 1, 1, 1}, {0, 0, 0, 1, 1, 1, 2, 2}}) {
+        network.host = host;
+        work.library_sum = false;  // these sums would have other bits than the fixed tree
+        const double most =
+            std::count(host.begin(), host.end(), 0) > 3 ? apart_rows(4) : apart_rows(3);
+        CHECK(exposed(all) == Approx(most * row + 2 * latency).epsilon(0.07));
+        work.library_sum = true;
+        const double hosts = host.back() + 1;
+        CHECK(exposed(all) == Approx(2 * (hosts - 1) / hosts * row + 2 * latency));
+    }
+    // A host with one rank: the library adds.
+    network.host = {0, 0, 0, 0, 0, 0, 0, 1};
+    CHECK(exposed(all) == Approx(2 * 7 / 8. * row + 2 * 7 * latency));
+}
+
 TEST_CASE("Ranks of a host share its uplink") {
     const double bandwidth = 1e8;
     // With two replicas on each of two hosts, the pairs of shift_one cross the hosts or do not.
@@ -240,11 +278,16 @@ TEST_CASE("Messages prolong the compute step by their bytes, and rows that are r
     network.in_place = false;
     network.local.bandwidth = 1e15;
     CHECK(step(work, network, ring, Order::combine_while_adapt) == Approx(kCompute + 2 * each));
-    CHECK(ring.at(0).rows_in_messages(0, network.host, true) == 1);
-    CHECK(ring.at(0).rows_in_messages(0, network.host, false) == 2);
+    const auto rows = [](const Rounds& rounds, const std::vector<int>& host, bool in_place) {
+        return rounds.at(0).rows_in_messages({host, in_place})[0];
+    };
+    CHECK(rows(ring, network.host, true) == 1);
+    CHECK(rows(ring, network.host, false) == 2);
     const Rounds sum = plan_all_reduce({4, 4});
-    CHECK(sum.at(0).rows_in_messages(0, network.host, true) == 1.5);
-    CHECK(sum.at(0).rows_in_messages(0, {0, 0, 0, 0}, true) == 0);
+    CHECK(rows(sum, {0, 1, 2, 3}, true) == 1.5);
+    CHECK(rows(sum, network.host, false) == 1.5);
+    CHECK(rows(sum, network.host, true) == 0.5);  // hosts add first: one row for two ranks
+    CHECK(rows(sum, {0, 0, 0, 0}, true) == 0);
     work.sent_in_compute = kRow;  // the measured compute step had one row
     CHECK(step(work, network, ring, Order::combine_while_adapt) == Approx(kCompute + each));
     work.row_costs.prolongation.measured[2 * kRow] = 3 * each;  // two rows were measured, too

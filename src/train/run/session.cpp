@@ -33,7 +33,8 @@ const Row& entry_of(const std::vector<Row>& table, const Json& spec) {
 std::string shape_text(const data::Dataset& set) {
     std::string text;
     for (const int64_t length : set.shape()) {
-        text += (text.empty() ? "" : "x") + std::to_string(length);
+        if (!text.empty()) text += 'x';
+        text += std::to_string(length);
     }
     return text;
 }

@@ -247,6 +247,19 @@ def test_the_json_obeys_the_contract(shared):
     assert found["graphs"][0]["bytes"] == pytest.approx(checked["bytes_per_step"])
 
 
+def test_hosts_with_several_ranks_add_their_rows_before_an_all_reduce(shared):
+    """h hosts send 2 (h - 1) / h rows each, whatever their number of ranks. If a host has one rank,
+    each of m ranks sends 2 (m - 1) / m rows."""
+    for count, ranks, rows in ((2, 1, 1), (2, 4, 1), (4, 2, 1.5), (3, 4, 2 * 4 * 8 / 12)):
+        spec = shared.spec(implementation="C_complete", replicas=count * ranks, name="sum.json")
+        words = (spec, "--hosts", count, "--gpus-per-node", ranks, "--bandwidth", 1e4)
+        for reduction, sent in (("reproducible", rows), ("library", 2 * (count - 1) / count)):
+            found = predicted(shared, *words, "--set", f"reduction={reduction}")
+            bytes_of_row = 4 * (3 * 32 * 32 * 10 + 10)
+            assert found["graphs"][0]["exchange_exposed"] == pytest.approx(
+                sent * bytes_of_row / 1e4, rel=0.02), (count, ranks, reduction)
+
+
 def test_hosts_and_graphs_as_the_options_say(shared):
     found = predicted(shared, "spec.json", "--calibration", "costs.json", "--hosts", 8,
                       "--gpus-per-node", 2, "--graphs", "one_peer_exponential,aer,all-reduce",

@@ -17,6 +17,9 @@ namespace {
 constexpr int kMostRanksOfAllPairs = 64;  // for measurements of every pair of ranks
 constexpr int64_t kFewestExchanges = 10, kMostExchanges = 2000;
 constexpr int kMostPeers = 2;  // hosts that a host sends to at the same time
+// Exchanges that measure uplinks: bytes that each host sends, seconds, and bounds of their number.
+constexpr int64_t kUplinkBytes = int64_t{32} << 20, kFewestOfUplinks = 3, kMostOfUplinks = 50;
+constexpr double kUplinkSeconds = 1;
 
 // Returns whether every rank r and rank r + `shift`, modulo the number of ranks, are on different
 // hosts.
@@ -62,6 +65,32 @@ double median_of_pairs(const graphs::Links& links, const std::vector<double>& va
     return chosen.empty() ? 0 : chosen[chosen.size() / 2];
 }
 
+// Returns the bytes per second that each host sends and receives while all its ranks do so; the
+// best of some exchanges, in which the slowest rank counts. Every rank r and rank r + `shift` must
+// be on different hosts of `shift` ranks. Collective; only rank 0 returns the result, others 0.
+double measure_uplink(comm::World& world, int shift) {
+    const int64_t bytes = kUplinkBytes / shift;
+    std::vector<char> out, in;
+    run_on_all_ranks(world,
+                     [&] {
+                         out.resize(static_cast<size_t>(bytes));
+                         in.resize(static_cast<size_t>(bytes));
+                     },
+                     {.bytes = 2 * bytes});
+    const std::vector<double> all = gather_values(
+        world, comm::measure_exchanges(
+                   world, out, in, {{shift}, kUplinkSeconds, kFewestOfUplinks, kMostOfUplinks}));
+    if (all.empty()) return 0;
+    const size_t count = all.size() / static_cast<size_t>(world.size());
+    double best = 1e9;
+    for (size_t k = 0; k < count; ++k) {
+        double slowest = 0;
+        for (size_t at = k; at < all.size(); at += count) slowest = std::max(slowest, all[at]);
+        best = std::min(best, slowest);
+    }
+    return static_cast<double>(bytes * shift) / best;
+}
+
 }  // namespace
 
 void measure_link_costs(comm::World& world, predict::Calibration& c) {
@@ -92,16 +121,15 @@ void measure_link_costs(comm::World& world, predict::Calibration& c) {
     c.has_remote = measure(false, c.remote, c.remote_one_way);
     if (!c.has_remote) return;
     c.uplink = c.remote.bandwidth;
-    if (pairs && world.rank() == 0) {
-        // All ranks of a host were measured at the same time.
-        const double each = median_of_pairs(*pairs, pairs->bandwidth, hosts, false);
-        c.uplink = std::max(c.uplink, each * c.ranks_per_host());
+    const int shift = c.ranks_per_host();
+    if (shift > 1 && always_between_hosts(hosts, shift)) {
+        c.uplink = std::max(c.uplink, measure_uplink(world, shift));
+        return;
     }
-    if (c.ranks_per_host() == 1) {
-        c.assumptions.push_back(
-            "The uplink of a host is not faster than one link, because the calibration had one "
-            "rank per host.");
-    }
+    c.assumptions.push_back(
+        std::string("The uplink of a host is not faster than one link, because ") +
+        (shift == 1 ? "the calibration had one rank per host."
+                    : "not every rank of the calibration had a partner on another host."));
 }
 
 void measure_link_variation(comm::World& world, double row_bytes, double seconds,

@@ -122,6 +122,22 @@ def test_the_variation_of_links_between_hosts_is_measured(dbench, tmp_path):
     assert constant["graphs"][0]["step_time"] != varied["graphs"][0]["step_time"]
 
 
+def test_ranks_of_a_host_share_the_uplink_that_is_measured(dbench, tmp_path):
+    rate = "200mbit"
+    if reason := hosts.why_not(rate):
+        pytest.skip(reason)
+    spec = dbench.spec(replicas=4, graph="ring", algorithm="dsgd", implementation=None)
+    costs = dbench.folder / "costs.json"
+    with hosts.Hosts(2, rate) as emulated:
+        words = emulated.launcher(mpirun(4), 4, tmp_path)
+        subprocess.run([*words, PROGRAM, "calibrate", dbench.folder / spec, "--output", costs,
+                        "--quiet", *BRIEF], check=True, timeout=120)
+    found = json.loads(costs.read_text())
+    # 25 MB/s, of which headers are a part. A short message also uses what the link has saved.
+    assert len(found["machine"]["hosts"]) == 4 and 15e6 < found["links"]["uplink"] < 30e6
+    assert "uplink" not in " ".join(found["assumptions"])
+
+
 def bytes_of(dbench, spec, *words):
     """Return the bytes of each graph, as predicted with the graph as another candidate."""
     found = predicted(dbench, spec, "--calibration", "costs.json", *words)

@@ -288,7 +288,8 @@ def test_hosts_and_graphs_as_the_options_say(shared):
                                                                  strict=True)}
     slow = mean["ring", "combine_while_adapt"]
     assert slow > 10 * found["compute"]
-    assert mean["all-reduce", "centralized"] > slow
+    # 8 hosts send 2 * 7 / 8 rows each in an all-reduce, and 2 rows over a ring.
+    assert mean["all-reduce", "centralized"] == pytest.approx(7 / 8 * slow, rel=0.02)
     even = found["graphs"][0]["break_even_bandwidth"]
     assert even["p05"] <= even["p50"] <= even["p95"] and even["p05"] > 1e6
     faster = predicted(shared, "spec.json", "--calibration", "costs.json", "--hosts", 8,

@@ -185,50 +185,76 @@ std::vector<Case> cases_of(comm::World& world, const RunArguments& arguments) {
     return cases;
 }
 
+// Returns the answer about one spec of several: its JSON, or a line of text without `json`. The
+// process that is rank 0 afterwards has it, all others get null. Collective; throws UserError on
+// all ranks.
+Json answer_about(comm::World& world, const Case& one, bool json, OutputWriters& writers,
+                  data::KeptData& data) {
+    const RunArguments& arguments = one.arguments;
+    const bool point = !arguments.points.empty();
+    const base::KeptWarnings kept;
+    const Spec spec = read_specs(world, arguments).front();
+    // A warning only: specs that are checked together may be run one by one.
+    const std::string same = point ? "" : writers.add(one.name, spec.output);
+    if (!same.empty() && world.rank() == 0) base::warn(same);
+    const PreparedRun s = prepare_run(world, spec, train::DevicePurpose::planning, &data);
+    const Planned plan = planned(world, s, arguments);
+    const auto printed = printed_warnings(world, kept);
+    if (world.rank() != 0) return nullptr;
+    if (json) {
+        // A point of a sweep does not say where the sweep puts its result.
+        const auto warnings = warnings_of(world, s, plan, !point);
+        return check_json(s, plan, joined(printed, warnings));
+    }
+    std::string text = check_summary(s, plan);
+    for (const std::string& purpose : arguments.purposes) {
+        text += "; compares " + purpose + ": " + purpose_text(plan.hindrances(s, purpose));
+    }
+    return text;
+}
+
+// Gives the value of the only process that has one to the process that the launcher started first,
+// because a placement may have made another process rank 0. Collective.
+Json to_first_process(comm::World& world, const Json& value) {
+    world.renumber({});
+    base::set_log_rank(world.rank());
+    const auto replace = Json::error_handler_t::replace;
+    for (const std::string& text :
+         world.gather(value.is_null() ? "" : value.dump(-1, ' ', false, replace))) {
+        if (!text.empty()) return Json::parse(text);
+    }
+    return nullptr;
+}
+
 // Checks each spec on its own: after an error in one spec, the others are still checked. Prints an
 // object with the answer of each file, or the list of the points' answers.
 int check_several(comm::World& world, const RunArguments& arguments, bool json) {
     const bool points = !arguments.points.empty();
     Json all = points ? Json::array() : Json::object();
-    const auto answer = [&](const Case& one, Json value) {
-        if (points) {
-            all.push_back(std::move(value));
-        } else {
-            all[one.name] = std::move(value);
-        }
-    };
     int status = 0;
     OutputWriters writers;
     data::KeptData data;  // Specs of a sweep often differ in other keys.
     for (const Case& one : cases_of(world, arguments)) {
+        Json found;
+        std::string error;
         try {
-            const base::KeptWarnings kept;
-            const Spec spec = read_specs(world, one.arguments).front();
-            // A warning only: specs that are checked together may be run one by one.
-            const std::string same = points ? "" : writers.add(one.name, spec.output);
-            if (!same.empty() && world.rank() == 0) base::warn(same);
-            const PreparedRun s = prepare_run(world, spec, train::DevicePurpose::planning, &data);
-            const Planned plan = planned(world, s, one.arguments);
-            const auto printed = printed_warnings(world, kept);
-            if (world.rank() != 0) continue;
-            if (json) {
-                // A point of a sweep does not say where the sweep puts its result.
-                const auto warnings = warnings_of(world, s, plan, !points);
-                answer(one, check_json(s, plan, joined(printed, warnings)));
-            } else {
-                std::cout << one.name << ": " << check_summary(s, plan);
-                for (const std::string& purpose : arguments.purposes) {
-                    std::cout << "; compares " << purpose << ": "
-                              << purpose_text(plan.hindrances(s, purpose));
-                }
-                std::cout << std::endl;
-            }
-        } catch (const base::UserError& error) {  // thrown on all ranks
+            found = answer_about(world, one, json, writers, data);
+        } catch (const base::UserError& thrown) {  // on all ranks
             status = base::kExitUser;
-            if (world.rank() != 0) continue;
-            const std::string what = error.what();
-            base::report_error(what.starts_with(one.name) ? what : one.name + ": " + what);
-            answer(one, {{"error", what}});
+            error = thrown.what();
+        }
+        found = to_first_process(world, found);
+        if (world.rank() != 0) continue;
+        if (!error.empty()) {
+            base::report_error(error.starts_with(one.name) ? error : one.name + ": " + error);
+            found = {{"error", error}};
+        } else if (!json) {
+            std::cout << one.name << ": " << found.get<std::string>() << std::endl;
+        }
+        if (points) {
+            all.push_back(std::move(found));
+        } else {
+            all[one.name] = std::move(found);
         }
     }
     if (json && world.rank() == 0) {

@@ -63,6 +63,32 @@ def test_the_same_bits_under_each_placement(runs, dbench, method, ranks):
         assert (b"rho" in bytes(certificate)) == (method != "C_complete"), certificate
 
 
+def test_checks_of_several_specs_answer_whichever_process_is_rank_0(dbench):
+    """The process that prints the answers is rank 0 of the launcher, and not of every placement."""
+    slots = {"slots-2.txt": "1 0", "missing.txt": None, "slots-2b.txt": "1 0"}
+    names = []
+    for name, text in slots.items():
+        if text:
+            write(dbench.folder, name, text)
+        names.append(dbench.spec({**RUN, "placement": {"type": "file", "path": name}},
+                                 name=f"{len(names)}.json"))
+    result = dbench("check", *names, "--json", ranks=2, expect=2)
+    answers = json.loads(result.stdout)
+    assert list(answers) == names
+    assert [answers[name]["placement"]["slots"] for name in names[::2]] == [[1, 0], [1, 0]]
+    assert "missing.txt" in answers[names[1]]["error"]
+    lines = dbench("check", *names, ranks=2, expect=2).stdout.splitlines()
+    assert [line.split(": ")[0] for line in lines] == names[::2]
+    # A point of a sweep has its number in the error and its place in the list.
+    points = json.dumps([{"set": {"/placement/path": name}} for name in slots])
+    write(dbench.folder, "points.json", points)
+    result = dbench("check", names[0], "--points", "points.json", "--json", ranks=2, expect=2)
+    answers = json.loads(result.stdout)
+    assert answers[0]["placement"]["slots"] == answers[2]["placement"]["slots"] == [1, 0]
+    assert "missing.txt" in answers[1]["error"]
+    assert "point 1: " in result.stderr
+
+
 def test_optimised_puts_the_busiest_rank_on_the_best_links(dbench):
     write(dbench.folder, "links.txt", "\n".join(LINKS))
     spec = dbench.spec(replicas=4, implementation=None, algorithm="dsgd", graph="star",

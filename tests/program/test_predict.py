@@ -134,7 +134,7 @@ def test_ranks_of_a_host_share_the_uplink_that_is_measured(dbench, tmp_path):
                         "--quiet", *BRIEF], check=True, timeout=120)
     found = json.loads(costs.read_text())
     # 25 MB/s, of which headers are a part. A short message also uses what the link has saved, which
-    # adds a fifth on a busy machine. The links of two ranks together would have twice as much.
+    # once added a fifth on a busy machine. Two separate links would have twice as much.
     assert len(found["machine"]["hosts"]) == 4 and 15e6 < found["links"]["uplink"] < 40e6
     assert "uplink" not in " ".join(found["assumptions"])
 
